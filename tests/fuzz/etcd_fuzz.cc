@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   const oncemq::EtcdLockKeys keys("s");
   const auto name = keys.NameOf(keys.names().substr(0, size % 40).append(bytes));
-  if (name && keys.NameOf(keys.Line(*name)) != name) {
+  if (name && keys.NameOf(keys.Queue(*name)) != name) {
     std::abort();
   }
   return 0;

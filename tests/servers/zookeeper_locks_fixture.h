@@ -99,9 +99,9 @@ class ZooKeeperLocksTest : public ::testing::Test {
     const auto children = Run(*Raw(), {.kind = ZooKeeperCall::Kind::kChildren,
                                        .path = ZooKeeperPaths(Space()).Name(name)})
                               .children;
-    const auto line = LineOf(children);
-    ASSERT_FALSE(line.empty());
-    EndSession(line.front().session, network);
+    const auto queue = QueueOf(children);
+    ASSERT_FALSE(queue.empty());
+    EndSession(queue.front().session, network);
   }
   // Its owner would take it back while it is being closed, and the server leave it unanswered.
   static void EndSession(uint64_t id, TcpProxy& network) {

@@ -60,9 +60,9 @@ class ZooKeeperRequestsTest : public ZooKeeperLocksTest {
     network_->PointTo(Server().port());
   }
   size_t Nodes() {
-    const auto line = life_->Line("x");
-    EXPECT_TRUE(line.has_value()) << ToString(line.error());
-    return line ? line->size() : 99;
+    const auto queue = life_->Queue("x");
+    EXPECT_TRUE(queue.has_value()) << ToString(queue.error());
+    return queue ? queue->size() : 99;
   }
 
   std::unique_ptr<TcpProxy> network_;

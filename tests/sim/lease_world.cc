@@ -208,7 +208,7 @@ void LeaseWorld::Ask(Contender& c, bool queue) {
           if (answer->kind == LockAnswer::Kind::kSealed) {
             c.refused = true;
             if (c.acquiring->owes()) {
-              moments_.insert(LeaseMoment::kSealedInLine);
+              moments_.insert(LeaseMoment::kSealedInQueue);
             }
           }
           c.acquiring->Answered(*answer, asked_at, LocalOf(c));

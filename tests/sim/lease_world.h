@@ -56,8 +56,8 @@ enum class LeaseMoment : unsigned char {
   kQueuePositionKept,
   kWoken,
   kZombieAsk,
-  kSealedInLine,
-  kLast = kSealedInLine,
+  kSealedInQueue,
+  kLast = kSealedInQueue,
 };
 
 class LeaseWorld {

@@ -47,16 +47,16 @@ EtcdLockKeys::EtcdLockKeys(std::string_view space)
       seal_(std::string(kRoot) + "e" + Escaped(space)),
       sessions_(std::string(kRoot) + "s" + Escaped(space)) {}
 
-std::string EtcdLockKeys::Line(std::string_view name) const {
+std::string EtcdLockKeys::Queue(std::string_view name) const {
   return names_ + Escaped(name);
 }
 
 std::string EtcdLockKeys::Writers(std::string_view name) const {
-  return Line(name) + "x";
+  return Queue(name) + "x";
 }
 
 std::string EtcdLockKeys::Ask(std::string_view name, LockMode mode, const Token& token) const {
-  std::string key = Line(name) + (mode == LockMode::kExclusive ? "x" : "s");
+  std::string key = Queue(name) + (mode == LockMode::kExclusive ? "x" : "s");
   AppendBytes(key, token.process);
   AppendBytes(key, token.attempt);
   return key;

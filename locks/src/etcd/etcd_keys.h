@@ -19,7 +19,7 @@ class EtcdLockKeys {
   // Before all keys of all names.
   const std::string& names() const { return names_; }
   // Before all keys of this name.
-  std::string Line(std::string_view name) const;
+  std::string Queue(std::string_view name) const;
   // Before those of its writers.
   std::string Writers(std::string_view name) const;
   std::string Ask(std::string_view name, LockMode mode, const Token& token) const;

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "lock_check.h"
-#include "lock_line.h"
 #include "renewal_time.h"
+#include "wait_queue.h"
 
 namespace oncemq {
 namespace {
@@ -147,7 +147,7 @@ Result<LockAnswer> EtcdLocks::Ask(const AcquireRequest& request) {
     claims_.HasNothing(request.token);
     return LockAnswer{};
   }
-  return InLine(request, *answer);
+  return InQueue(request, *answer);
 }
 
 LockAnswer EtcdLocks::Waits(const AcquireRequest& request, const EtcdClaim& claim) {
@@ -159,19 +159,19 @@ LockAnswer EtcdLocks::Waits(const AcquireRequest& request, const EtcdClaim& clai
       LockAnswer::Kind::kQueued, {}, ends ? Left(*ends, now) : session_.LongestLease()};
 }
 
-// Its place in the line says what came of it.
-Result<LockAnswer> EtcdLocks::InLine(const AcquireRequest& request,
-                                     const EtcdRequestAnswer& answer) {
+// Its position in the queue says what came of it.
+Result<LockAnswer> EtcdLocks::InQueue(const AcquireRequest& request,
+                                      const EtcdRequestAnswer& answer) {
   const BootTime now = BootNow();
   const EtcdEntry& mine = *answer.mine;
   EtcdClaim claim{.key = mine.key, .created = mine.created};
   const auto same = [&](const EtcdEntry& entry) { return entry.key == mine.key; };
-  const auto at = std::find_if(answer.line.begin(), answer.line.end(), same);
+  const auto at = std::find_if(answer.queue.begin(), answer.queue.end(), same);
   const auto ahead =
-      at == answer.line.end()
+      at == answer.queue.end()
           ? std::nullopt
-          : WaitsFor(EtcdModesOf(answer.line), static_cast<size_t>(at - answer.line.begin()));
-  const bool full = at == answer.line.end() || (ahead && answer.fresh && answer.length > most_);
+          : WaitsFor(EtcdModesOf(answer.queue), static_cast<size_t>(at - answer.queue.begin()));
+  const bool full = at == answer.queue.end() || (ahead && answer.fresh && answer.length > most_);
   if (full) {
     claims_.Has(request.token, claim, now);  // to be removed, at once
     Changed();
@@ -185,7 +185,7 @@ Result<LockAnswer> EtcdLocks::InLine(const AcquireRequest& request,
                       {answer.epoch, static_cast<uint64_t>(mine.created)},
                       milliseconds(0)};
   }
-  const EtcdEntry& before = answer.line[*ahead];
+  const EtcdEntry& before = answer.queue[*ahead];
   claim.ahead = before.key;
   claim.ahead_created = before.created;
   if (request.queue) {

@@ -43,7 +43,7 @@ class EtcdLocks final : public LockEngine {
 
  private:
   // Those who hold a name and those who wait for it, as they came, up to the limit.
-  struct Line {
+  struct Queue {
     std::vector<EtcdEntry> entries;
     std::vector<EtcdRequest> asked;
     std::vector<bool> holds;
@@ -56,7 +56,7 @@ class EtcdLocks final : public LockEngine {
   Result<std::vector<bool>> Remove(const std::vector<std::pair<Token, EtcdClaim>>& claims);
   Result<EtcdRequestAnswer> AskStore(const AcquireRequest& request, const std::string& key,
                                      const std::optional<EtcdClaim>& has);
-  Result<LockAnswer> InLine(const AcquireRequest& request, const EtcdRequestAnswer& answer)
+  Result<LockAnswer> InQueue(const AcquireRequest& request, const EtcdRequestAnswer& answer)
       REQUIRES(mutex_);
   LockAnswer Waits(const AcquireRequest& request, const EtcdClaim& claim) REQUIRES(mutex_);
   Result<bool> StillThere(const std::string& key, int64_t created);
@@ -64,12 +64,12 @@ class EtcdLocks final : public LockEngine {
   // The answer proves that the session lives so long; with the session.
   Result<std::pair<EtcdAnswer, int64_t>> LookInSession(const EtcdTxn& look, milliseconds lease,
                                                        milliseconds within);
-  Result<Line> LineOf(std::string_view name);
+  Result<Queue> QueueOf(std::string_view name);
 
   const LockCapabilities can_;
   const std::unique_ptr<EtcdClient> client_;
   const EtcdLockKeys keys_;
-  const size_t most_;  // of a line
+  const size_t most_;  // of a queue
   LockDoubts doubts_;
   EtcdSession session_;
 

@@ -44,7 +44,7 @@ EtcdCompare EtcdSame(const std::string& key, int64_t created) {
 EtcdTxn EtcdRequestTxn(const EtcdLockKeys& keys, const AcquireRequest& request,
                        const std::string& key, const EtcdSession::Ticket& ticket, EtcdWay way,
                        size_t most, const EtcdClaim& has) {
-  const std::string prefix = keys.Line(request.name);
+  const std::string prefix = keys.Queue(request.name);
   const EtcdRequest asked{false, request.epoch, request.lease, request.queue_lease,
                           std::string(request.who)};
   EtcdOp put{
@@ -69,9 +69,9 @@ EtcdTxn EtcdRequestTxn(const EtcdLockKeys& keys, const AcquireRequest& request,
     take.txn.front().if_all.push_back(NothingIn(exclusive ? prefix : keys.Writers(request.name)));
   }
   take.txn.front().otherwise = {RangeOf(key)};
-  EtcdOp line = EtcdLineOf(prefix, most);
-  line.keys_only = true;
-  txn.then = {std::move(take), std::move(line)};
+  EtcdOp queue = EtcdQueueOf(prefix, most);
+  queue.keys_only = true;
+  txn.then = {std::move(take), std::move(queue)};
   return txn;
 }
 
@@ -90,7 +90,7 @@ std::optional<EtcdRequestAnswer> EtcdRequestAnswerOf(const EtcdAnswer& answer,
   if (answer.succeeded && way == EtcdWay::kShort) {
     out.mine = put;
     out.fresh = true;
-    out.line = {put};
+    out.queue = {put};
     out.length = 1;
     return out;
   }
@@ -122,7 +122,7 @@ std::optional<EtcdRequestAnswer> EtcdRequestAnswerOf(const EtcdAnswer& answer,
     }
     out.epoch = asked->epoch;
   }
-  out.line = answer.replies[1].entries;
+  out.queue = answer.replies[1].entries;
   out.length = static_cast<size_t>(std::max<int64_t>(0, answer.replies[1].count));
   return out;
 }
@@ -161,7 +161,7 @@ bool EtcdRemoved(const EtcdAnswer& answer, size_t index, bool voids) {
   return reply.deleted > 0 || (!reply.replies.empty() && reply.replies.front().deleted > 0);
 }
 
-EtcdOp EtcdLineOf(const std::string& prefix, size_t most) {
+EtcdOp EtcdQueueOf(const std::string& prefix, size_t most) {
   return {.kind = EtcdOp::Kind::kRange,
           .key = prefix,
           .end = EtcdEndOf(prefix),
@@ -169,9 +169,9 @@ EtcdOp EtcdLineOf(const std::string& prefix, size_t most) {
           .in_creation = true};
 }
 
-std::vector<LockMode> EtcdModesOf(const std::vector<EtcdEntry>& line) {
+std::vector<LockMode> EtcdModesOf(const std::vector<EtcdEntry>& queue) {
   std::vector<LockMode> modes;
-  for (const EtcdEntry& entry : line) {
+  for (const EtcdEntry& entry : queue) {
     modes.push_back(EtcdModeOf(entry.key).value_or(LockMode::kExclusive));
   }
   return modes;

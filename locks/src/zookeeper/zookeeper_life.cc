@@ -55,7 +55,7 @@ Result<Reply> ZooKeeperLife::Run(const Call& call) {
   return std::move(replies->front());
 }
 
-Result<std::vector<ZooKeeperNode>> ZooKeeperLife::Line(std::string_view name) {
+Result<std::vector<ZooKeeperNode>> ZooKeeperLife::Queue(std::string_view name) {
   const std::string path = paths_.Name(name);
   const Call calls[] = {{.kind = Call::Kind::kSync, .path = path},
                         {.kind = Call::Kind::kChildren, .path = path}};
@@ -70,12 +70,12 @@ Result<std::vector<ZooKeeperNode>> ZooKeeperLife::Line(std::string_view name) {
 // without a pause of a minute to come there.
 Result<std::vector<ZooKeeperNode>> ZooKeeperLife::Ordered(
     std::string_view name, const std::vector<std::string>& children) {
-  std::vector<ZooKeeperNode> line = LineOf(children);
-  if (!OutOfNumbers(line)) {
-    return line;
+  std::vector<ZooKeeperNode> queue = QueueOf(children);
+  if (!OutOfNumbers(queue)) {
+    return queue;
   }
   std::vector<Call> calls;
-  for (const ZooKeeperNode& node : line) {
+  for (const ZooKeeperNode& node : queue) {
     calls.push_back({.path = paths_.Name(name) + "/" + node.child});
   }
   const auto replies = session_->Run(calls);
@@ -83,18 +83,18 @@ Result<std::vector<ZooKeeperNode>> ZooKeeperLife::Ordered(
     return replies.error();
   }
   std::vector<std::pair<uint64_t, ZooKeeperNode>> made;
-  for (size_t i = 0; i < line.size(); i++) {
+  for (size_t i = 0; i < queue.size(); i++) {
     if ((*replies)[i].kind == Reply::Kind::kDone) {
-      made.emplace_back((*replies)[i].stat.created, std::move(line[i]));
+      made.emplace_back((*replies)[i].stat.created, std::move(queue[i]));
     }
   }
   std::sort(made.begin(), made.end(),
             [](const auto& one, const auto& other) { return one.first < other.first; });
-  line.clear();
+  queue.clear();
   for (auto& [created, node] : made) {
-    line.push_back(std::move(node));
+    queue.push_back(std::move(node));
   }
-  return line;
+  return queue;
 }
 
 Result<ZooKeeperLife::Seal> ZooKeeperLife::KnownSeal() {
@@ -186,11 +186,11 @@ Result<std::vector<Call>> ZooKeeperLife::Deletions(
   for (const auto& ending : endings) {
     Call call{.kind = Call::Kind::kDelete, .path = ending ? ending->node : std::string()};
     if (ending && call.path.empty()) {
-      const auto line = Line(ending->name);
-      if (!line) {
-        return line.error();
+      const auto queue = Queue(ending->name);
+      if (!queue) {
+        return queue.error();
       }
-      for (const ZooKeeperNode& node : *line) {
+      for (const ZooKeeperNode& node : *queue) {
         if (node.session == id() && node.number == ending->number) {
           call.path = paths_.Name(ending->name) + "/" + node.child;
         }

@@ -63,7 +63,7 @@ class ZooKeeperLife {
   }
   Result<ZooKeeperReply> Run(const ZooKeeperCall& call);
   // Who asks for a name, in the order in which they came; all that was done before is seen.
-  Result<std::vector<ZooKeeperNode>> Line(std::string_view name);
+  Result<std::vector<ZooKeeperNode>> Queue(std::string_view name);
   // The same out of what the store answered.
   Result<std::vector<ZooKeeperNode>> Ordered(std::string_view name,
                                              const std::vector<std::string>& children);

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "lock_check.h"
-#include "lock_line.h"
+#include "wait_queue.h"
 #include "zookeeper_keeper.h"
 #include "zookeeper_renewal.h"
 #include "zookeeper_request.h"
@@ -266,14 +266,14 @@ class ZooKeeperLocks final : public LockEngine {
       return Error{Code::kInvalid, Effect::kNone, "no name of a lock is as long as this"};
     }
     life.EndDue(false);
-    const auto line = life.Line(name);
-    if (!line) {
-      return line.error();
+    const auto queue = life.Queue(name);
+    if (!queue) {
+      return queue.error();
     }
     const std::string path = life.paths().Name(name);
-    const std::vector<LockMode> modes = ModesOf(*line);
+    const std::vector<LockMode> modes = ModesOf(*queue);
     std::vector<Call> calls;
-    for (const ZooKeeperNode& node : *line) {
+    for (const ZooKeeperNode& node : *queue) {
       calls.push_back({.kind = Call::Kind::kGet, .path = path + "/" + node.child});
     }
     const auto replies = life.Run(calls);
@@ -281,11 +281,11 @@ class ZooKeeperLocks final : public LockEngine {
       return replies.error();
     }
     std::vector<Requester> askers;
-    for (size_t i = 0; i < line->size(); i++) {
+    for (size_t i = 0; i < queue->size(); i++) {
       const Reply& reply = (*replies)[i];
       const auto words = ParseWords(reply.data);
       if (reply.kind == Reply::Kind::kDone && words) {
-        askers.push_back({(*line)[i], !WaitsFor(modes, i).has_value(), calls[i].path, reply.stat,
+        askers.push_back({(*queue)[i], !WaitsFor(modes, i).has_value(), calls[i].path, reply.stat,
                           reply.data, *words});
       }
     }

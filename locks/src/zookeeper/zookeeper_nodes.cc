@@ -105,30 +105,30 @@ std::string ChildPrefix(LockMode mode, uint64_t session, uint64_t number) {
          "-";
 }
 
-std::vector<ZooKeeperNode> LineOf(const std::vector<std::string>& children) {
-  std::vector<ZooKeeperNode> line;
-  line.reserve(children.size());
+std::vector<ZooKeeperNode> QueueOf(const std::vector<std::string>& children) {
+  std::vector<ZooKeeperNode> queue;
+  queue.reserve(children.size());
   for (const std::string& child : children) {
     if (auto node = ParseChild(child)) {
-      line.push_back(*std::move(node));
+      queue.push_back(*std::move(node));
     }
   }
-  std::sort(line.begin(), line.end(), [](const ZooKeeperNode& one, const ZooKeeperNode& other) {
+  std::sort(queue.begin(), queue.end(), [](const ZooKeeperNode& one, const ZooKeeperNode& other) {
     return one.order < other.order;
   });
-  return line;
+  return queue;
 }
 
-bool OutOfNumbers(const std::vector<ZooKeeperNode>& line) {
-  return std::any_of(line.begin(), line.end(), [](const ZooKeeperNode& node) {
+bool OutOfNumbers(const std::vector<ZooKeeperNode>& queue) {
+  return std::any_of(queue.begin(), queue.end(), [](const ZooKeeperNode& node) {
     return node.order < 0 || node.order == std::numeric_limits<int32_t>::max();
   });
 }
 
-std::vector<LockMode> ModesOf(const std::vector<ZooKeeperNode>& line) {
+std::vector<LockMode> ModesOf(const std::vector<ZooKeeperNode>& queue) {
   std::vector<LockMode> modes;
-  modes.reserve(line.size());
-  for (const ZooKeeperNode& node : line) {
+  modes.reserve(queue.size());
+  for (const ZooKeeperNode& node : queue) {
     modes.push_back(node.mode);
   }
   return modes;

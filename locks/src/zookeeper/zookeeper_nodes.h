@@ -39,10 +39,10 @@ struct ZooKeeperNode {
 // Without its order.
 std::string ChildPrefix(LockMode mode, uint64_t session, uint64_t number);
 // In the order in which they came; what is not ours is left out.
-std::vector<ZooKeeperNode> LineOf(const std::vector<std::string>& children);
+std::vector<ZooKeeperNode> QueueOf(const std::vector<std::string>& children);
 // Whether the server has run out of numbers there: then only the moments of their making tell.
-bool OutOfNumbers(const std::vector<ZooKeeperNode>& line);
-std::vector<LockMode> ModesOf(const std::vector<ZooKeeperNode>& line);
+bool OutOfNumbers(const std::vector<ZooKeeperNode>& queue);
+std::vector<LockMode> ModesOf(const std::vector<ZooKeeperNode>& queue);
 // Whether no child came or went between two looks at a parent.
 bool SameChildren(const ZooKeeperReply::Stat& before, const ZooKeeperReply::Stat& behind);
 

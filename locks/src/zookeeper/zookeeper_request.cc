@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "lock_line.h"
+#include "wait_queue.h"
 
 namespace oncemq {
 namespace {
@@ -96,11 +96,11 @@ ZooKeeperRequest::Answer ZooKeeperRequest::TakeQueuePosition() {
   }
   if (!request_.queue && !looked_) {
     // Most who do not queue are refused: without a write, and without standing in anybody's way.
-    const auto line = life_.Line(request_.name);
-    if (!line) {
-      return line.error();
+    const auto queue = life_.Queue(request_.name);
+    if (!queue) {
+      return queue.error();
     }
-    std::vector<LockMode> modes = ModesOf(*line);
+    std::vector<LockMode> modes = ModesOf(*queue);
     modes.push_back(request_.mode);
     if (WaitsFor(modes, modes.size() - 1)) {
       return LockAnswer{};
@@ -168,31 +168,31 @@ ZooKeeperRequest::Answer ZooKeeperRequest::Made(const Claim& claim, const Reply&
     return Granted(queued, multi.stat.changed);
   }
   const auto behind = life_.Run(Call{.kind = Call::Kind::kChildren, .path = path_});
-  const auto line = behind ? life_.Ordered(request_.name, behind->children) : behind.error();
-  if (!line) {
-    return line.error();
+  const auto queue = behind ? life_.Ordered(request_.name, behind->children) : behind.error();
+  if (!queue) {
+    return queue.error();
   }
   const auto mine = [&](const ZooKeeperNode& node) { return PathOf(node) == queued.node; };
-  if (std::none_of(line->begin(), line->end(), mine)) {
+  if (std::none_of(queue->begin(), queue->end(), mine)) {
     life_.With([&](SessionClaims& claims) { claims.Lost(request_.token, claim.number); });
     return Look::kAgain;  // somebody deleted it already
   }
   const bool since = !SameChildren(multi.stat, behind->stat);
-  return Decide(queued, *line, since ? std::nullopt : std::optional(multi.stat.changed));
+  return Decide(queued, *queue, since ? std::nullopt : std::optional(multi.stat.changed));
 }
 
 // Z3.
 ZooKeeperRequest::Answer ZooKeeperRequest::FindNode(const Claim& claim) {
-  const auto line = life_.Line(request_.name);
-  if (!line) {
-    return line.error();
+  const auto queue = life_.Queue(request_.name);
+  if (!queue) {
+    return queue.error();
   }
   const auto mine = [&](const ZooKeeperNode& node) {
     return node.session == life_.id() && node.number == claim.number;
   };
-  const auto at = std::find_if(line->begin(), line->end(), mine);
+  const auto at = std::find_if(queue->begin(), queue->end(), mine);
   life_.With([&](SessionClaims& claims) {
-    if (at == line->end()) {
+    if (at == queue->end()) {
       claims.Lost(request_.token, claim.number);
     } else {
       claims.LiesAt(request_.token, claim.number, PathOf(*at));
@@ -219,37 +219,37 @@ ZooKeeperRequest::Answer ZooKeeperRequest::LookAhead(const Claim& claim) {
   if (!replies) {
     return replies.error();
   }
-  const auto line = life_.Ordered(request_.name, replies->front().children);
-  if (!line) {
-    return line.error();
+  const auto queue = life_.Ordered(request_.name, replies->front().children);
+  if (!queue) {
+    return queue.error();
   }
   if (!woken && ParseEpoch((*replies)[1].data) != request_.epoch) {
     life_.ForgetSeal();
     return Look::kAgain;
   }
   const auto mine = [&](const ZooKeeperNode& node) { return PathOf(node) == claim.node; };
-  const auto at = std::find_if(line->begin(), line->end(), mine);
-  if (at == line->end()) {
+  const auto at = std::find_if(queue->begin(), queue->end(), mine);
+  if (at == queue->end()) {
     life_.With([&](SessionClaims& claims) { claims.Lost(request_.token, claim.number); });
     return Look::kAgain;  // deleted by somebody: a new queue position
   }
   if (claim.epoch != request_.epoch) {
     return GiveUp(std::nullopt);  // of another epoch than its fence would be
   }
-  const auto position = static_cast<size_t>(at - line->begin());
-  if (woken && !WaitsFor(ModesOf(*line), position)) {
+  const auto position = static_cast<size_t>(at - queue->begin());
+  if (woken && !WaitsFor(ModesOf(*queue), position)) {
     return Confirmed(claim, (*replies)[1], (*replies)[2]);
   }
-  return Decide(claim, *line, std::nullopt);
+  return Decide(claim, *queue, std::nullopt);
 }
 
 ZooKeeperRequest::Answer ZooKeeperRequest::Decide(const Claim& claim,
-                                                  const std::vector<ZooKeeperNode>& line,
+                                                  const std::vector<ZooKeeperNode>& queue,
                                                   std::optional<uint64_t> made_last) {
-  const std::vector<LockMode> modes = ModesOf(line);
+  const std::vector<LockMode> modes = ModesOf(queue);
   const auto mine = [&](const ZooKeeperNode& node) { return PathOf(node) == claim.node; };
   const auto position =
-      static_cast<size_t>(std::find_if(line.begin(), line.end(), mine) - line.begin());
+      static_cast<size_t>(std::find_if(queue.begin(), queue.end(), mine) - queue.begin());
   const auto ahead = WaitsFor(modes, position);
   if (!ahead) {
     return made_last ? Granted(claim, *made_last) : Confirm(claim);
@@ -265,7 +265,7 @@ ZooKeeperRequest::Answer ZooKeeperRequest::Decide(const Claim& claim,
     return GiveUp(
         Error{Code::kFull, Effect::kNone, "more wait for this name than max_waiters allows"});
   }
-  return Watch(claim, line, *ahead);
+  return Watch(claim, queue, *ahead);
 }
 
 ZooKeeperRequest::Answer ZooKeeperRequest::Confirm(const Claim& claim) {
@@ -309,9 +309,9 @@ ZooKeeperRequest::Answer ZooKeeperRequest::Granted(const Claim& claim, uint64_t 
 }
 
 ZooKeeperRequest::Answer ZooKeeperRequest::Watch(const Claim& claim,
-                                                 const std::vector<ZooKeeperNode>& line,
+                                                 const std::vector<ZooKeeperNode>& queue,
                                                  size_t ahead) {
-  const std::string path = PathOf(line[ahead]);
+  const std::string path = PathOf(queue[ahead]);
   life_.waits().Expect(request_.token, path);
   const auto reply = life_.Run(Call{.kind = Call::Kind::kGet, .path = path, .watch = true});
   if (!reply) {
@@ -322,7 +322,7 @@ ZooKeeperRequest::Answer ZooKeeperRequest::Watch(const Claim& claim,
     return Look::kAgain;  // Z4
   }
   const auto words = ParseWords(reply->data);
-  const bool holds = !WaitsFor(ModesOf(line), ahead);
+  const bool holds = !WaitsFor(ModesOf(queue), ahead);
   const milliseconds lasts =
       words ? (holds ? words->lease : words->queue_lease) : request_.queue_lease;
   const bool lives = life_.With([&](SessionClaims& claims) {

@@ -40,11 +40,11 @@ class ZooKeeperRequest {
   Answer Made(const Claim& claim, const ZooKeeperReply& multi);
   Answer FindNode(const Claim& claim);
   Answer LookAhead(const Claim& claim);
-  Answer Decide(const Claim& claim, const std::vector<ZooKeeperNode>& line,
+  Answer Decide(const Claim& claim, const std::vector<ZooKeeperNode>& queue,
                 std::optional<uint64_t> made_last);
   Answer Confirm(const Claim& claim);
   Answer Confirmed(const Claim& claim, const ZooKeeperReply& check, const ZooKeeperReply& node);
-  Answer Watch(const Claim& claim, const std::vector<ZooKeeperNode>& line, size_t ahead);
+  Answer Watch(const Claim& claim, const std::vector<ZooKeeperNode>& queue, size_t ahead);
   Answer GiveUp(std::optional<Error> why);
   Answer Granted(const Claim& claim, uint64_t created);
 

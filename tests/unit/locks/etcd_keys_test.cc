@@ -28,8 +28,8 @@ TEST(EtcdLockKeys, KeysHaveTheOrderOfTheNames) {
   const EtcdLockKeys keys("space");
   for (const std::string& one : kNames) {
     for (const std::string& other : kNames) {
-      EXPECT_EQ(one < other, keys.Line(one) < keys.Line(other));
-      EXPECT_EQ(one == other, keys.Line(other).starts_with(keys.Line(one)));
+      EXPECT_EQ(one < other, keys.Queue(one) < keys.Queue(other));
+      EXPECT_EQ(one == other, keys.Queue(other).starts_with(keys.Queue(one)));
     }
   }
 }
@@ -39,7 +39,7 @@ TEST(EtcdLockKeys, AKeySaysItsNameAndItsMode) {
   for (const std::string& name : kNames) {
     for (const LockMode mode : {LockMode::kExclusive, LockMode::kShared}) {
       const std::string key = keys.Ask(name, mode, {UINT64_MAX, 0});
-      EXPECT_TRUE(key.starts_with(keys.Line(name)));
+      EXPECT_TRUE(key.starts_with(keys.Queue(name)));
       EXPECT_EQ(key.starts_with(keys.Writers(name)), mode == LockMode::kExclusive);
       EXPECT_EQ(keys.NameOf(key), name);
       EXPECT_EQ(EtcdModeOf(key), mode);
@@ -51,8 +51,8 @@ TEST(EtcdLockKeys, SpacesShareNothing) {
   const EtcdLockKeys one("a");
   const EtcdLockKeys other(std::string("a\0\x01n", 4));
   for (const std::string& name : kNames) {
-    EXPECT_FALSE(one.NameOf(other.Line(name)).has_value() &&
-                 other.Line(name).starts_with(one.names()));
+    EXPECT_FALSE(one.NameOf(other.Queue(name)).has_value() &&
+                 other.Queue(name).starts_with(one.names()));
   }
   EXPECT_NE(one.seal(), other.seal());
   EXPECT_NE(one.Session(1), other.Session(1));

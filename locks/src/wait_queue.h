@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LockLine: who holds a name in stores that keep its askers in the order in which they came
+// WaitQueue: who holds a name in stores that keep its askers in the order in which they came
 // (ZooKeeper's sequential nodes, etcd's revisions). Without clock or I/O.
 //
 // N1  A writer holds the name when nobody is before it, a reader when no writer is.
@@ -14,7 +14,7 @@
 
 namespace oncemq {
 
-// The place of the one that `me` has to watch; none: it holds the name. `me` stands in the line.
-std::optional<size_t> WaitsFor(std::span<const LockMode> line, size_t me);
+// The position of the one that `me` has to watch; none: it holds the name. `me` stands in the line.
+std::optional<size_t> WaitsFor(std::span<const LockMode> queue, size_t me);
 
 }  // namespace oncemq
