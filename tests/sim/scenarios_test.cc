@@ -99,7 +99,7 @@ TEST(Scenarios, AnEffectWithoutItsMarkerIsKnownToTheTarget) {
     config.faults.push_back({.kind = FaultKind::kCrashInStep,
                              .at = 100 * kMilli + i * kSecond,
                              .slot = i % 2,
-                             .value = static_cast<int64_t>(RunStep::kHandle)});
+                             .value = static_cast<int64_t>(BatchStep::kHandle)});
   }
   int64_t known = 0;
   Play(config, [&](const RunResult& result, const Sometimes&) {

@@ -66,7 +66,7 @@ void SimProcess::Poll() {
   for (size_t i = 0; i < partitions_.size(); i++) {
     AdmitFrom(static_cast<int32_t>((i + turn) % partitions_.size()));
   }
-  TakeRuns();
+  TakeBatches();
   RenewOwed();
   CarryOut();
   ReleaseMessages();
@@ -306,12 +306,12 @@ void SimProcess::RenewOwed() {
   }
 }
 
-void SimProcess::TakeRuns() {
+void SimProcess::TakeBatches() {
   for (const auto& worker : workers_) {
     // A shell may ask for less than a whole run.
     const int64_t limit = rng_.Chance(100) ? rng_.Between(1, 5) : world_.config.run;
-    if (worker->idle() && core_.TakeRun(run_, clock_.Boot(), static_cast<uint32_t>(limit))) {
-      worker->Begin(run_);
+    if (worker->idle() && core_.TakeBatch(batch_, clock_.Boot(), static_cast<uint32_t>(limit))) {
+      worker->Begin(batch_);
     }
   }
 }

@@ -116,7 +116,7 @@ void Sometimes::Saw(Answer answer) {
   Count(Situation::kClaimFenced, answer == Answer::kFenced);
 }
 
-void Sometimes::CrashAt(RunStep step, bool inside) {
+void Sometimes::CrashAt(BatchStep step, bool inside) {
   const auto first = inside ? Situation::kCrashInStep : Situation::kCrashAtStep;
   Count(static_cast<Situation>(static_cast<size_t>(first) + static_cast<size_t>(step)));
 }

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "oncemq/dedup/window.h"
-#include "oncemq/framework/run_machine.h"
+#include "oncemq/framework/batch_machine.h"
 
 namespace oncemq::sim {
 
@@ -34,14 +34,14 @@ enum class Situation : uint8_t {
   kStaleSettlement,       // a run ended after its assignment had
   kStaleApplied,          // and its handler had its effect
   kReturnedWhileRunning,  // a partition came back while a delivery of its earlier assignment ran
-  kCopyInRun,             // two deliveries of one id in one run
+  kCopyInBatch,           // two deliveries of one id in one run
   kCopyWaited,            // a delivery waited for the outcome of another one in the same process
   kRewound,               // the same offset twice in one assignment
   kRewoundUnfinished,     // and the first one was not finished
   kCarried,               // a delivery was finished according to the commit's map
   kCarriedNotDone,        // the same, and the commit says that it is not done
   kMapCut,                // the map did not fit
-  kRunSplit,              // a handler took long, the rest of its run went on without it
+  kBatchSplit,            // a handler took long, the rest of its run went on without it
   kRetried,
   kRejectJournaled,
   kPassed,         // a message without an id was handled beside the window
@@ -109,7 +109,7 @@ class Sometimes {
     counts_[static_cast<size_t>(situation)] += when ? 1 : 0;
   }
   void Saw(Answer answer);
-  void CrashAt(RunStep step, bool inside);
+  void CrashAt(BatchStep step, bool inside);
   void Add(const Sometimes& other);
   uint64_t count(Situation situation) const { return counts_[static_cast<size_t>(situation)]; }
 

@@ -416,15 +416,15 @@ Result<std::unique_ptr<EffectBatch>> PostgresWindow::NewEffects(
   if (const Status usable = UsableAt(source, partition); !usable) {
     return usable.error();  // the position is of the server that has lost the ground of the claims
   }
-  SqlRun::Opening opening{{},
-                          texts_["insert_done"],
-                          scope_.number,
-                          {static_cast<int64_t>(owner_epoch), log_position.started,
-                           log_position.timeline, log_position.position}};
+  SqlBatch::Opening opening{{},
+                            texts_["insert_done"],
+                            scope_.number,
+                            {static_cast<int64_t>(owner_epoch), log_position.started,
+                             log_position.timeline, log_position.position}};
   if (owner_epoch != 0) {
     opening.before.push_back(Text("share_one", {LockOf(source, partition)}));
   }
-  return std::unique_ptr<EffectBatch>(std::make_unique<SqlRun>(
+  return std::unique_ptr<EffectBatch>(std::make_unique<SqlBatch>(
       this, client_, std::vector<ClaimRequest>(granted.begin(), granted.end()), std::move(digests),
       std::move(opening)));
 }
@@ -446,22 +446,22 @@ Status PostgresWindow::CompleteWith(EffectBatch& effects, std::span<const Comple
   if (requests.empty()) {
     return NoMarkerForEffects();
   }
-  const Status written = WriteRun(static_cast<SqlRun&>(effects), requests);
+  const Status written = WriteBatch(static_cast<SqlBatch&>(effects), requests);
   const bool fenced = !written && written.error().code == Code::kFenced;
   std::fill_n(answers.begin(), requests.size(), fenced ? Change::kFenced : Change::kMade);
   return fenced ? Status() : written;
 }
 
 // One round trip. kFenced: a copy of an id was finished by another transaction. The markers of a
-// live run are there: only the news of its handlers are written.
-Status PostgresWindow::WriteRun(SqlRun& run, std::span<const CompleteRequest> requests) {
-  const bool live = run.live();
-  std::vector<bool> finished(run.granted().size());
+// live batch are there: only the news of its handlers are written.
+Status PostgresWindow::WriteBatch(SqlBatch& batch, std::span<const CompleteRequest> requests) {
+  const bool live = batch.live();
+  std::vector<bool> finished(batch.granted().size());
   std::deque<std::string> other;  // digests of ids that were not granted
   DoneMarkers done(requests.size());
   size_t next = 0;
   for (const CompleteRequest& request : requests) {
-    const auto grant = run.GrantOf(request.id, request.token, next);
+    const auto grant = batch.GrantOf(request.id, request.token, next);
     if (!grant) {
       done.Add(other.emplace_back(DigestOf(request.id, request.at)), request.at, request.token, 0,
                request.time, request.result);
@@ -469,9 +469,9 @@ Status PostgresWindow::WriteRun(SqlRun& run, std::span<const CompleteRequest> re
     }
     finished[*grant] = true;
     next = *grant + 1;
-    const ClaimRequest& claim = run.granted()[*grant];
-    if (!live || !request.result.empty() || request.time > SqlRun::FiledAt(claim)) {
-      done.Add(run.digest(*grant), request.at, request.token, claim.fingerprint, request.time,
+    const ClaimRequest& claim = batch.granted()[*grant];
+    if (!live || !request.result.empty() || request.time > SqlBatch::FiledAt(claim)) {
+      done.Add(batch.digest(*grant), request.at, request.token, claim.fingerprint, request.time,
                request.result);
     }
   }
@@ -479,12 +479,12 @@ Status PostgresWindow::WriteRun(SqlRun& run, std::span<const CompleteRequest> re
   std::vector<std::string_view> not_done;
   for (size_t i = 0; i < finished.size(); i++) {
     if (!finished[i]) {
-      not_done.push_back(run.digest(i));
+      not_done.push_back(batch.digest(i));
     }
   }
   std::vector<SqlStatement> first;
   if (!live) {
-    first = run.Opens(done);
+    first = batch.Opens(done);
   }
   if (live && !done.empty()) {
     first.push_back(Text("finish_done", done.Finishes(scope_.number)));
@@ -492,13 +492,13 @@ Status PostgresWindow::WriteRun(SqlRun& run, std::span<const CompleteRequest> re
   if (live && !not_done.empty()) {
     first.push_back(Text("delete_ids", {scope_.number, SqlTexts(not_done)}));
   }
-  // A live run has its connection: it need not ask whether the server answers.
+  // A live batch has its connection: it need not ask whether the server answers.
   const size_t ours = first.size();
-  const auto written = live ? run.Commit(first) : guarded_([&] { return run.Commit(first); });
+  const auto written = live ? batch.Commit(first) : guarded_([&] { return batch.Commit(first); });
   if (!written) {
     return written.error();
   }
-  return written->refusal ? Status(ErrorOfRun(*written->refusal, ours)) : Status();
+  return written->refusal ? Status(ErrorOfBatch(*written->refusal, ours)) : Status();
 }
 
 Status PostgresWindow::Complete(std::span<const CompleteRequest> requests,

@@ -27,7 +27,7 @@
 #include "oncemq/clients/sql_client.h"
 #include "oncemq/dedup/postgres_window.h"
 #include "oncemq/dedup/store_stat.h"
-#include "sql_run.h"
+#include "sql_batch.h"
 #include "sql_texts.h"
 
 namespace oncemq {
@@ -131,7 +131,7 @@ class PostgresWindow final : public Window {
   std::string DigestOf(std::string_view id, const Coordinates& at) const;
   // That may have an id, for a call that names none: one, where ids cross partitions.
   Result<std::vector<Coordinates>> PossibleCoordinates();
-  Status WriteRun(SqlRun& run, std::span<const CompleteRequest> requests);
+  Status WriteBatch(SqlBatch& batch, std::span<const CompleteRequest> requests);
   // As LockRows() and WriteRows(), false: the server answers, and refuses.
   template <class Request, class Reply>
   Result<bool> ApplyOnce(std::span<const Request> requests, std::span<Reply> replies,

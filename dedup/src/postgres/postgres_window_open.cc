@@ -319,7 +319,7 @@ Result<Known> PostgresWindow::Open(const StoreName& name) {
   return known;
 }
 
-// Nothing is held for the partition. When it was opened stays known: runs of it may still be at
+// Nothing is held for the partition. When it was opened stays known: batches of it may still be at
 // work, and a loss must be told to them too.
 void PostgresWindow::Close(uint32_t, int32_t) {}
 

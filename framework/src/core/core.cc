@@ -95,8 +95,8 @@ void Core::ReadTo(PartitionId partition, int64_t end) {
   impl_->At(partition).ReadTo(end);
 }
 
-bool Core::TakeRun(Run& run, BootTime now, uint32_t limit) {
-  return impl_->TakeRun(run, now, limit);
+bool Core::TakeBatch(MessageBatch& batch, BootTime now, uint32_t limit) {
+  return impl_->TakeBatch(batch, now, limit);
 }
 
 void Core::Settle(std::span<Settlement> settlements, BootTime now) {

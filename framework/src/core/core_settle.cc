@@ -72,11 +72,11 @@ void Core::Impl::Settle(std::span<Settlement> settlements, BootTime now) {
       }
     }
     if (current) {
-      partition.RunEnded(now, actions_);
+      partition.BatchEnded(now, actions_);
     }
     ONCEMQ_CHECK(lanes_[delivery.lane].outstanding > 0, "a lane waits for what it gave out");
     if (--lanes_[delivery.lane].outstanding == 0) {
-      EndRun(delivery.lane, now);
+      EndBatch(delivery.lane, now);
     }
   }
   // A stopped partition must not hold the credit that the others live on.
@@ -115,7 +115,7 @@ void Core::Impl::Account(PartitionState& partition, const Settlement& settlement
 }
 
 // A delivery that goes back though its handler may have had its effect: the last commit names it
-// (rule 11). Noted before RunEnded(), which may ask for that commit.
+// (rule 11). Noted before BatchEnded(), which may ask for that commit.
 void Core::Impl::NoteDoubt(PartitionState& partition, const Delivery& delivery) {
   if (options_.suspects && delivery.carried.touched && partition.GivesUpQueued()) {
     partition.in_doubt.push_back(delivery.offset);
@@ -179,18 +179,18 @@ void Core::Impl::ReleaseId(Delivery& delivery) {
   }
 }
 
-// All of the lane's run is settled: what is final leaves, the rest stays at the head, in order.
-void Core::Impl::EndRun(uint32_t index, BootTime now) {
+// All of the lane's batch is settled: what is final leaves, the rest stays at the head, in order.
+void Core::Impl::EndBatch(uint32_t index, BootTime now) {
   Lane& lane = lanes_[index];
   ONCEMQ_CHECK(lane.state == LaneState::kBusy && lane.head != kNoIndex,
                "a run ends in the lane that it was taken from");
   const bool moved = slab_[lane.head].finished;
-  // What was queued behind the run when an assignment ended is gone already: a long lane must not
-  // cost its whole length after each run.
+  // What was queued behind the batch when an assignment ended is gone already: a long lane must not
+  // cost its whole length after each batch.
   const auto gone = [&](uint32_t slot) {
     Delivery& delivery = slab_[slot];
     PartitionState& partition = At(delivery.partition);
-    // Put back by the run after its assignment ended: somebody else's now.
+    // Put back by the batch after its assignment ended: somebody else's now.
     const bool stale =
         !partition.Current(delivery.epoch) && delivery.carried.stage != Stage::kApplied;
     const bool given_up = partition.GivesUpQueued() && delivery.carried.stage != Stage::kApplied;

@@ -238,7 +238,7 @@ bool PartitionState::Halt(int64_t offset, std::string why, Actions& actions) {
   return true;
 }
 
-void PartitionState::RunEnded(BootTime now, Actions& actions) {
+void PartitionState::BatchEnded(BootTime now, Actions& actions) {
   if (phase_ == PartitionPhase::kDraining && running == 0 && !commit_ && now >= retry_at_) {
     EndOfDrain(now, actions);
   }

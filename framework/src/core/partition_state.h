@@ -32,7 +32,7 @@ class PartitionState {
   // A policy refuses to go on behind `offset`. What is finished is still committed.
   // False: it had been halted before.
   bool Halt(int64_t offset, std::string why, Actions& actions);
-  void RunEnded(BootTime now, Actions& actions);  // a running delivery of this epoch was settled
+  void BatchEnded(BootTime now, Actions& actions);  // a running delivery of this epoch was settled
   void Tick(BootTime now, Actions& actions);
   std::optional<BootTime> NextTimer() const;
 

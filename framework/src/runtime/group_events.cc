@@ -39,7 +39,7 @@ void GroupEvents::GiveBack(const GiveBackAction& action) {
   }
   const bool runs_on = pool_.InUse(action.partition);
   if (runs_on) {
-    pool_.StopRunsOf(action.partition, poll_.now);  // another member may own it at once
+    pool_.StopBatchesOf(action.partition, poll_.now);  // another member may own it at once
   }
   disorder_ |= stopping_ && (runs_on || action.leave_group);
   partitions_.End(action.partition);
@@ -109,7 +109,7 @@ void GroupEvents::Revoked(PartitionId partition) {
 
 void GroupEvents::Drain(PartitionId partition) {
   const BootTime deadline = poll_.now + poll_.options.drain_deadline;
-  pool_.StopRunsOf(partition, deadline - poll_.options.drain_deadline / 4);
+  pool_.StopBatchesOf(partition, deadline - poll_.options.drain_deadline / 4);
   poll_.core.Revoke(partition, deadline, poll_.now);
 }
 
@@ -136,7 +136,7 @@ void GroupEvents::Lost(PartitionId partition) {
 // At once and without a commit. Runs that are under way end by their tokens.
 void GroupEvents::LetGo(PartitionId partition) {
   partitions_.End(partition);
-  pool_.StopRunsOf(partition, poll_.now);
+  pool_.StopBatchesOf(partition, poll_.now);
   if (poll_.stores) {
     poll_.stores->CloseLater(partition, HandlersMayActUntil());
   }

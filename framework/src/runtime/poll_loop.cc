@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint32_t kReadAtOnce = 1000;
 constexpr milliseconds kLongestSleep{100};  // a wake-up of librdkafka's queues may be lost
-constexpr microseconds kSlowRunsEvery{50'000};
+constexpr microseconds kSlowBatchesEvery{50'000};
 constexpr milliseconds kCloseWithin{5'000};  // for leaving the group, once everything is given back
 
 uint32_t UsefulCredit(const CoreOptions& core) {
@@ -88,12 +88,12 @@ bool PollLoop::Round() {
   poll_.core.Tick(poll_.Now());
   Act();
   ReleaseMessages();
-  if (poll_.now >= slow_runs_at_) {
-    pool_.LookAfterSlowRuns();
+  if (poll_.now >= slow_batches_at_) {
+    pool_.LookAfterSlowBatches();
     group_.CloseStores();
     partitions_.EndUnprotected();
     RenewOwedClaims();
-    slow_runs_at_ = poll_.now + kSlowRunsEvery;
+    slow_batches_at_ = poll_.now + kSlowBatchesEvery;
   }
   reporter_.Publish(busy);
   if (!busy) {
@@ -111,7 +111,7 @@ bool PollLoop::HandleHere(bool& busy) {
       if (!ended || *ended == nullptr) {
         return ended.has_value();
       }
-      EndRun(*std::move(ended));
+      EndBatch(*std::move(ended));
       ReleaseMessages();
       busy = true;
       if (poll_.now >= round_began_ + poll_.options.poll_budget / 2) {
@@ -263,7 +263,7 @@ void PollLoop::GiveUpLostMarkers(Job& job) {
 bool PollLoop::SettleReturned() {
   std::vector<JobPtr>& returned = pool_.TakeBack();
   for (JobPtr& job : returned) {
-    EndRun(std::move(job));
+    EndBatch(std::move(job));
   }
   if (!returned.empty()) {
     ReleaseMessages();
@@ -271,10 +271,10 @@ bool PollLoop::SettleReturned() {
   return !returned.empty();
 }
 
-void PollLoop::EndRun(JobPtr job) {
+void PollLoop::EndBatch(JobPtr job) {
   GiveUpLostMarkers(*job);
   poll_.core.Settle(job->machine.settlements(), poll_.Now());
-  // The present assignment was opened after the loss that a late run of an earlier one has met.
+  // The present assignment was opened after the loss that a late batch of an earlier one has met.
   const bool late = job->failed && job->failed->code == Code::kRegressed &&
                     job->assignment != partitions_[job->partition].assignments;
   if (!late) {
@@ -283,7 +283,7 @@ void PollLoop::EndRun(JobPtr job) {
   pool_.Idle(std::move(job));
 }
 
-// Twice as often as those of a run: part of the lease had passed before they were set aside.
+// Twice as often as those of a batch: part of the lease had passed before they were set aside.
 void PollLoop::RenewOwedClaims() {
   if (!poll_.remote || poll_.now < owed_renewed_at_ + poll_.options.renew_every / 2) {
     return;

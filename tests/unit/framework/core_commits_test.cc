@@ -62,8 +62,8 @@ TEST_P(CoreFullMap, NothingIsAdmittedUntilTheFrontierMovesWhereNoMarkerGoesAlong
     Admit(0, 2 * i, "stuck");
     Admit(0, 2 * i + 1, "quick" + std::to_string(i));
   }
-  std::vector<RunItem> stuck;
-  for (const RunItem& item : Take()) {
+  std::vector<BatchItem> stuck;
+  for (const BatchItem& item : Take()) {
     item.at.offset % 2 == 0 ? stuck.push_back(item) : Settle(item, Fate::kApplied);
   }
   After(1'000);

@@ -70,9 +70,9 @@ TEST_F(CoreLeftBehind, ALongQueueThatMovesOnLeavesNothingBehind) {
   Give(0);
   AdmitOthers(500);
   for (int round = 0; round < 100; round++) {
-    oncemq::Run run;
-    core_.TakeRun(run, now_, 20);
-    SettleAll(run.items);
+    oncemq::MessageBatch batch;
+    core_.TakeBatch(batch, now_, 20);
+    SettleAll(batch.items);
     AdmitOthers(20);
     EXPECT_TRUE(LookNow().empty()) << "round " << round;
   }
@@ -172,7 +172,7 @@ TEST_F(CoreLeftBehind, CopiesDoNotCountForWhatIsInResponses) {
   for (int i = 0; i < 100; i++) {
     AdmitAs("waits-" + std::to_string(i));
   }
-  for (const RunItem& item : Take()) {
+  for (const BatchItem& item : Take()) {
     Settle(item, Fate::kRetry, 60'000'000);
   }
   FinishOthers(150);

@@ -17,7 +17,7 @@ class CoreOldestTest : public CoreHarness {
     core_.FindOldest({&message, 1});
     return message;
   }
-  void SettleRetry(const RunItem& item, const std::string& why, int64_t wait_micros = 1'000) {
+  void SettleRetry(const BatchItem& item, const std::string& why, int64_t wait_micros = 1'000) {
     Settlement settlement;
     settlement.slot = item.slot;
     settlement.ticket = item.ticket;
@@ -85,10 +85,10 @@ TEST_F(CoreOldestTest, AClaimInTheWayIsNoRetry) {
 TEST_F(CoreOldestTest, AHandledMessageWithoutItsMarkerIsOwed) {
   Give(0);
   Admit(0, 0, "a", "id");
-  const RunItem item = Take().at(0);
+  const BatchItem item = Take().at(0);
   SettleRetry(item, "later");
   After(1'000);
-  const RunItem again = Take().at(0);
+  const BatchItem again = Take().at(0);
   Settlement settlement;
   settlement.slot = again.slot;
   settlement.ticket = again.ticket;
@@ -106,9 +106,9 @@ TEST_F(CoreOldestTest, AReasonIsKeptForTheLowestOffsetsAndOnlyItsBeginning) {
   for (int64_t offset = 0; offset < 32; offset++) {
     Admit(0, offset, "k" + std::to_string(offset));
   }
-  std::vector<RunItem> items;
-  for (auto run = Take(); !run.empty(); run = Take()) {
-    items.insert(items.end(), run.begin(), run.end());
+  std::vector<BatchItem> items;
+  for (auto batch = Take(); !batch.empty(); batch = Take()) {
+    items.insert(items.end(), batch.begin(), batch.end());
   }
   ASSERT_THAT(items, SizeIs(32));
   for (auto item = items.rbegin(); item != items.rend(); item++) {

@@ -49,9 +49,9 @@ TEST_F(CoreOrder, WhatIsToRunAloneHasNothingInItsRun) {
   for (int64_t offset = 1; offset <= 4; offset++) {
     Admit(0, offset, "a");
   }
-  const auto run = Take();
-  ASSERT_EQ(Offsets(run), (std::vector<int64_t>{1, 2, 3, 4}));
-  for (const RunItem& item : run) {
+  const auto batch = Take();
+  ASSERT_EQ(Offsets(batch), (std::vector<int64_t>{1, 2, 3, 4}));
+  for (const BatchItem& item : batch) {
     Settlement settlement;
     settlement.slot = item.slot;
     settlement.ticket = item.ticket;
@@ -285,7 +285,7 @@ TEST_F(CoreOrder, WhatHasRunIsNeverRunAgainWhileItsMarkerIsOwed) {
 // Handled, and its completion got no answer: it is owed after a pause.
 class CoreOwed : public CoreHarness {
  protected:
-  void Owe(const RunItem& item, uint64_t token = 77) {
+  void Owe(const BatchItem& item, uint64_t token = 77) {
     Settlement settlement;
     settlement.slot = item.slot;
     settlement.ticket = item.ticket;
@@ -302,7 +302,7 @@ TEST_F(CoreOwed, CompletionsGoBeforeAllClaimsAndInRunsOfTheirOwn) {
   Give(1);
   Admit(0, 0, "a", "x");
   Admit(0, 1, "b", "y");
-  for (const RunItem& item : Take()) {
+  for (const BatchItem& item : Take()) {
     Owe(item);
   }
   Admit(1, 0, "c", "z");  // whose turn it is
@@ -311,7 +311,7 @@ TEST_F(CoreOwed, CompletionsGoBeforeAllClaimsAndInRunsOfTheirOwn) {
   After(500);
   const auto owed = Take();
   ASSERT_EQ(owed.size(), 2u);
-  for (const RunItem& item : owed) {
+  for (const BatchItem& item : owed) {
     EXPECT_EQ(item.stage, Stage::kApplied);
     EXPECT_EQ(item.partition, 0u);
   }
@@ -325,17 +325,17 @@ TEST_F(CoreOwed, CompletionsBehindEachOtherInOneLaneAreTakenTogetherAndWithoutTh
   for (int64_t offset = 0; offset < 3; offset++) {
     Admit(0, offset, "a", "x" + std::to_string(offset));
   }
-  for (const RunItem& item : Take()) {
+  for (const BatchItem& item : Take()) {
     Owe(item);
   }
   Admit(0, 3, "a", "y");
   After(500);
-  auto run = Take();
-  EXPECT_EQ(Offsets(run), (std::vector<int64_t>{0})) << "after a failure, alone";
-  SettleAll(run);
-  run = Take();
-  EXPECT_EQ(Offsets(run), (std::vector<int64_t>{1, 2}));
-  SettleAll(run);
+  auto batch = Take();
+  EXPECT_EQ(Offsets(batch), (std::vector<int64_t>{0})) << "after a failure, alone";
+  SettleAll(batch);
+  batch = Take();
+  EXPECT_EQ(Offsets(batch), (std::vector<int64_t>{1, 2}));
+  SettleAll(batch);
   EXPECT_EQ(Offsets(Take()), (std::vector<int64_t>{3}));
 }
 
@@ -345,8 +345,8 @@ TEST_F(CoreOwed, APartitionWhoseStoreFailsDoesNotHoldUpTheOthers) {
   for (int64_t offset = 0; offset < 16; offset++) {
     Admit(0, offset, "", "x" + std::to_string(offset));
   }
-  for (auto run = Take(); !run.empty(); run = Take()) {
-    for (const RunItem& item : run) {
+  for (auto batch = Take(); !batch.empty(); batch = Take()) {
+    for (const BatchItem& item : batch) {
       Owe(item);
     }
   }

@@ -43,7 +43,7 @@ class CoreSuspects : public CoreHarness {
     }
   }
   // The settlement of a handler that fails: it may have had its effect.
-  void Fail(const RunItem& item, int64_t wait_micros) {
+  void Fail(const BatchItem& item, int64_t wait_micros) {
     Settlement settlement;
     settlement.slot = item.slot;
     settlement.ticket = item.ticket;
@@ -67,7 +67,7 @@ TEST_F(CoreSuspects, WhatAnEarlierOwnerMayHaveBegunIsTold) {
   AdmitAll(10, 14);
   const auto items = Take();
   ASSERT_EQ(items.size(), 4u);
-  for (const RunItem& item : items) {
+  for (const BatchItem& item : items) {
     const bool suspect = item.at.offset == 11 || item.at.offset == 12;
     EXPECT_EQ(item.touched, suspect) << item.at.offset;
     EXPECT_EQ(item.attempt, suspect ? 1 : 0) << item.at.offset;
@@ -81,7 +81,7 @@ TEST_F(CoreSuspects, CommitsCountUncertainMessagesOverAllOwners) {
   facts.metadata.uncertain = 5;  // of owners that are gone
   EXPECT_EQ(Begin(facts).uncertain, 5);
   AdmitAll(10, 13);
-  for (const RunItem& item : Take()) {
+  for (const BatchItem& item : Take()) {
     Settlement settlement;
     settlement.slot = item.slot;
     settlement.ticket = item.ticket;
@@ -98,7 +98,7 @@ TEST_F(CoreSuspects, WhatTheWindowKnowsIsNotToldBesides) {
   facts.told_below = 12;
   Begin(facts);
   AdmitAll(10, 14);
-  for (const RunItem& item : Take()) {
+  for (const BatchItem& item : Take()) {
     EXPECT_EQ(item.touched, item.at.offset < 12) << item.at.offset;
   }
 }
@@ -112,7 +112,7 @@ TEST_F(CoreSuspects, AMessageWithoutAnIdIsToldAlsoWhereTheWindowKnowsTheOthers) 
   Admit(0, 20, "c");
   const auto items = Take();
   ASSERT_EQ(items.size(), 3u);
-  for (const RunItem& item : items) {
+  for (const BatchItem& item : items) {
     EXPECT_EQ(item.touched, item.at.offset == 11) << item.at.offset;
   }
   Settle(items[0], Fate::kApplied);

@@ -58,15 +58,15 @@ TEST(Drive, PastSafeUntilNoHandlerStartsAlsoRightAfterAQuickOne) {
   const auto wake = *Wake::Open();
   Script script(*wake);
   ScriptedSource source(script);
-  Job job(RunPolicy{.window = false}, TokenSource(1), source.NewView());
+  Job job(BatchPolicy{.window = false}, TokenSource(1), source.NewView());
   ManualClock clock;
-  job.run.safe_until = clock.Boot() + milliseconds(10);
+  job.batch.safe_until = clock.Boot() + milliseconds(10);
   const Script::Record record;
   for (uint32_t i = 0; i < 3; i++) {
-    RunItem item;
+    BatchItem item;
     item.slot = item.lane = i;
     item.message = const_cast<void*>(static_cast<const void*>(&record));
-    job.run.items.push_back(item);
+    job.batch.items.push_back(item);
   }
   int calls = 0;
   StoreErrors errors;
@@ -75,7 +75,7 @@ TEST(Drive, PastSafeUntilNoHandlerStartsAlsoRightAfterAQuickOne) {
     clock.Advance(milliseconds(20));  // SIGSTOP, SIGCONT
     return Done{};
   };
-  EXPECT_EQ(DriveRun(job, stopped_behind_the_first, {nullptr, nullptr, &clock, &errors}),
+  EXPECT_EQ(DriveBatch(job, stopped_behind_the_first, {nullptr, nullptr, &clock, &errors}),
             Driven::kSettled);
   EXPECT_EQ(calls, 1);
   EXPECT_EQ(job.machine.settlements()[0].fate, Fate::kApplied);
@@ -88,13 +88,13 @@ constexpr milliseconds kLease{1'000};
 class ClaimsThatEnd : public ::testing::Test {
  protected:
   ClaimsThatEnd() {
-    job_.run.safe_until = BootTime::max();
+    job_.batch.safe_until = BootTime::max();
     for (uint32_t i = 0; i < 3; i++) {
-      RunItem item;
+      BatchItem item;
       item.slot = item.lane = i;
       item.id = ids_[i];
       item.message = const_cast<void*>(static_cast<const void*>(&record_));
-      job_.run.items.push_back(item);
+      job_.batch.items.push_back(item);
     }
   }
   void Drive(const std::function<void()>& in_handler) {
@@ -104,7 +104,7 @@ class ClaimsThatEnd : public ::testing::Test {
       in_handler();
       return Done{};
     };
-    EXPECT_EQ(DriveRun(job_, handler, {&window_, nullptr, &clock_, &errors_}), Driven::kSettled);
+    EXPECT_EQ(DriveBatch(job_, handler, {&window_, nullptr, &clock_, &errors_}), Driven::kSettled);
   }
 
   const std::unique_ptr<Wake> wake_ = *Wake::Open();
@@ -112,7 +112,7 @@ class ClaimsThatEnd : public ::testing::Test {
   ScriptedSource source_{script_};
   const Script::Record record_;
   const std::string ids_[3] = {"0", "1", "2"};
-  Job job_{RunPolicy{.level = Level::kOpaque}, TokenSource(1), source_.NewView()};
+  Job job_{BatchPolicy{.level = Level::kOpaque}, TokenSource(1), source_.NewView()};
   RefusingWindow window_{{.lease = kLease, .max_lease = kLease * 2}};
   ManualClock clock_;
   StoreErrors errors_;
@@ -148,15 +148,15 @@ TEST(Drive, TheWordsOfAnExceptionAreTheReasonOfTheRetry) {
   const auto wake = *Wake::Open();
   Script script(*wake);
   ScriptedSource source(script);
-  Job job(RunPolicy{.window = false}, TokenSource(1), source.NewView());
+  Job job(BatchPolicy{.window = false}, TokenSource(1), source.NewView());
   ManualClock clock;
-  job.run.safe_until = BootTime::max();
+  job.batch.safe_until = BootTime::max();
   const Script::Record record;
   for (uint32_t i = 0; i < 2; i++) {
-    RunItem item;
+    BatchItem item;
     item.slot = item.lane = i;
     item.message = const_cast<void*>(static_cast<const void*>(&record));
-    job.run.items.push_back(item);
+    job.batch.items.push_back(item);
   }
   int calls = 0;
   StoreErrors errors;
@@ -166,7 +166,7 @@ TEST(Drive, TheWordsOfAnExceptionAreTheReasonOfTheRetry) {
     }
     throw 42;
   };
-  ASSERT_EQ(DriveRun(job, throws, {nullptr, nullptr, &clock, &errors}), Driven::kSettled);
+  ASSERT_EQ(DriveBatch(job, throws, {nullptr, nullptr, &clock, &errors}), Driven::kSettled);
   EXPECT_EQ(job.machine.settlements()[0].fate, Fate::kRetry);
   EXPECT_EQ(job.machine.settlements()[0].text, "no connection");
   EXPECT_EQ(job.machine.settlements()[1].text, "something that is no std::exception");
@@ -176,17 +176,17 @@ TEST(Drive, ARetryWithoutAReasonHasThatOfTheRefusedEffect) {
   const auto wake = *Wake::Open();
   Script script(*wake);
   ScriptedSource source(script);
-  Job job(RunPolicy{.level = Level::kAtomic}, TokenSource(1), source.NewView());
+  Job job(BatchPolicy{.level = Level::kAtomic}, TokenSource(1), source.NewView());
   ManualClock clock;
-  job.run.safe_until = BootTime::max();
+  job.batch.safe_until = BootTime::max();
   const Script::Record record;
   const std::string ids[] = {"0", "1", "2"};
   for (uint32_t i = 0; i < 3; i++) {
-    RunItem item;
+    BatchItem item;
     item.slot = item.lane = i;
     item.id = ids[i];
     item.message = const_cast<void*>(static_cast<const void*>(&record));
-    job.run.items.push_back(item);
+    job.batch.items.push_back(item);
   }
   RefusingWindow window;
   StoreErrors errors;
@@ -195,7 +195,7 @@ TEST(Drive, ARetryWithoutAReasonHasThatOfTheRefusedEffect) {
            : context.id() == "1" ? Outcome(Retry{.why = "mine"})
                                  : Outcome(Done{});
   };
-  ASSERT_EQ(DriveRun(job, handler, {&window, nullptr, &clock, &errors}), Driven::kSettled);
+  ASSERT_EQ(DriveBatch(job, handler, {&window, nullptr, &clock, &errors}), Driven::kSettled);
   EXPECT_EQ(job.machine.settlements()[0].text, "refused");
   EXPECT_EQ(job.machine.settlements()[1].text, "mine");
   EXPECT_EQ(job.machine.settlements()[2].text, "refused");
@@ -205,20 +205,20 @@ TEST(Drive, AnExceptionIsLoggedWithTheIdAndTheAttemptOfItsMessage) {
   const auto wake = *Wake::Open();
   Script script(*wake);
   ScriptedSource source(script);
-  Job job(RunPolicy{.window = false}, TokenSource(1), source.NewView());
+  Job job(BatchPolicy{.window = false}, TokenSource(1), source.NewView());
   ManualClock clock;
-  job.run.safe_until = BootTime::max();
+  job.batch.safe_until = BootTime::max();
   const Script::Record record;
-  RunItem item;
+  BatchItem item;
   item.id = "pay-7";
   item.message = const_cast<void*>(static_cast<const void*>(&record));
-  job.run.items.push_back(item);
+  job.batch.items.push_back(item);
   StoreErrors errors;
   const Handler throws = [](const Message&, Context&) -> Outcome {
     throw std::runtime_error("no connection");
   };
   LogFile log;
-  ASSERT_EQ(DriveRun(job, throws, {nullptr, nullptr, &clock, &errors}), Driven::kSettled);
+  ASSERT_EQ(DriveBatch(job, throws, {nullptr, nullptr, &clock, &errors}), Driven::kSettled);
   const std::string text = log.End();
   EXPECT_NE(text.find("the handler threw"), text.npos) << text;
   EXPECT_NE(text.find(R"("id":"pay-7","attempt":1,)"), text.npos) << text;

@@ -117,7 +117,7 @@ TEST_F(HandlerLocksEndTest, AWaitEndsWithTheRightToRunAndWithWhatTheHandlerSays)
         });
       });
       UntilParties("x", 2);
-      const RunWatch::Look look =
+      const BatchWatch::Look look =
           run->job->watch.Tick(SystemClock::Instance().Boot(), std::chrono::hours(1));
       (by_its_own ? own : std::stop_source(look.stop)).request_stop();
       other->Release();  // it is the turn of whoever waits still

@@ -39,16 +39,16 @@ class HandlerLocksTest : public ::testing::Test {
                                     BootTime safe_until = BootTime::max(),
                                     std::string_view id = "id") {
     auto run = std::make_unique<Prepared>(script_);
-    RunPolicy policy{.window = window != nullptr};
+    BatchPolicy policy{.window = window != nullptr};
     if (window != nullptr) {
       policy.level = window->capabilities().level;
     }
     Job& job = run->job.emplace(policy, TokenSource(1, 1 + 1'000 * runs_++), run->source.NewView());
-    job.run.safe_until = safe_until;
+    job.batch.safe_until = safe_until;
     run->records.resize(messages);
     for (uint32_t i = 0; i < messages; i++) {
       run->records[i].offset = i;
-      RunItem item;
+      BatchItem item;
       item.slot = item.lane = i;
       item.message = &run->records[i];
       item.at = {0, 0, i};
@@ -57,14 +57,14 @@ class HandlerLocksTest : public ::testing::Test {
       const auto& left = left_[run->ids.back()];
       item.stage = left.first;
       item.token = left.second;
-      job.run.items.push_back(item);
+      job.batch.items.push_back(item);
     }
     job.watch.Reset(/*on_poll_thread=*/false, safe_until);
     return run;
   }
   Driven Drive(Prepared& run, const Handler& handler, Window* window = nullptr) {
-    return DriveRun(*run.job, handler,
-                    {window, nullptr, &SystemClock::Instance(), &errors_, source_of_locks_});
+    return DriveBatch(*run.job, handler,
+                      {window, nullptr, &SystemClock::Instance(), &errors_, source_of_locks_});
   }
   std::vector<Fate> Drive(const Handler& handler, size_t messages = 1, Window* window = nullptr,
                           BootTime safe_until = BootTime::max(), std::string_view id = "id") {

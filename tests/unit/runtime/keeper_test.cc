@@ -109,14 +109,14 @@ class KeeperTest : public ::testing::Test {
       ids_.push_back("id" + std::to_string(i));
     }
     for (int32_t i = 0; i < runs; i++) {
-      auto job = std::make_shared<Job>(RunPolicy{.level = Level::kGuarded},
+      auto job = std::make_shared<Job>(BatchPolicy{.level = Level::kGuarded},
                                        TokenSource(1, static_cast<uint64_t>(i) * 100 + 1), nullptr);
-      RunItem item;
+      BatchItem item;
       item.id = ids_[static_cast<size_t>(i)];
       item.at = {0, i, 0};
-      job->run.items.push_back(item);
-      job->run.safe_until = BootTime::max();
-      job->machine.Start(job->run);
+      job->batch.items.push_back(item);
+      job->batch.safe_until = BootTime::max();
+      job->machine.Start(job->batch);
       ASSERT_TRUE(window_.Claim(job->machine.claims(), job->machine.claim_answers()));
       job->machine.Claimed({});
       job->claims_end.Begin();

@@ -353,9 +353,9 @@ class Window {
   // claimed the id.
   virtual Status Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) = 0;
 
-  // A batch for the effects of one run of the partition, level atomic. `granted`: the claims of the
-  // run; their ids outlive the batch. kInvalid: the window does not carry it. It must not outlive
-  // the window.
+  // Collects the effects of one batch of the partition, level atomic. `granted`: the claims of the
+  // batch; their ids outlive the result. kInvalid: the window does not carry it. It must not
+  // outlive the window.
   virtual Result<std::unique_ptr<EffectBatch>> NewEffects(uint32_t source, int32_t partition,
                                                           std::span<const ClaimRequest> granted);
 

@@ -124,7 +124,7 @@ class Context {
   uint32_t attempt_;
   bool uncertain_;
   const std::stop_token&
-      stop_;  // the run's: a copy for each message would cost two shared counters
+      stop_;  // the batch's: a copy for each message would cost two shared counters
   EffectBatch* effects_;
   MessageLocks* locks_;
 };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// SqlRun: the writes of the handlers of one run into PostgreSQL. Statements that are added wait for
-// the end of the run. The first one that is run opens a transaction, which inserts the markers of
-// the run before anything else: so a concurrent copy waits there (rule 48).
+// SqlBatch: the writes of the handlers of one batch into PostgreSQL. Statements that are added wait
+// for the end of the batch. The first one that is run opens a transaction, which inserts the
+// markers of the batch before anything else: so a concurrent copy waits there (rule 48).
 //
-// Thread safety: none; belongs to its run.
+// Thread safety: none; belongs to its batch.
 #pragma once
 
 #include <algorithm>
@@ -27,13 +27,13 @@ inline bool IsUniqueViolation(const SqlRefusal& refusal) {
   return refusal.state == "23505";
 }
 
-// A refusal of one of the first `ours` statements is about the run, any other one about a statement
-// of a handler. kInvalid: the statement is refused, not the run.
-Error ErrorOfRun(const SqlRefusal& refusal, size_t ours);
+// A refusal of one of the first `ours` statements is about the batch, any other one about a
+// statement of a handler. kInvalid: the statement is refused, not the batch.
+Error ErrorOfBatch(const SqlRefusal& refusal, size_t ours);
 
-class SqlRun final : public EffectBatch, public SqlEffects {
+class SqlBatch final : public EffectBatch, public SqlEffects {
  public:
-  // The beginning of the transaction: the INSERT of the markers refuses it where the run has lost
+  // The beginning of the transaction: the INSERT of the markers refuses it where the batch has lost
   // its partition, or the server commits.
   struct Opening {
     std::vector<SqlStatement> before;  // the INSERT
@@ -41,10 +41,10 @@ class SqlRun final : public EffectBatch, public SqlEffects {
     int64_t scope = 0;
     std::array<int64_t, 4> expected{};  // owner; start, timeline and position of the server
   };
-  // `granted`: the claims of the run; their ids outlive it. `digests`: of these.
-  SqlRun(const Window* window, std::shared_ptr<SqlClient> client, std::vector<ClaimRequest> granted,
-         std::vector<std::string> digests, Opening opening);
-  virtual ~SqlRun() = default;
+  // `granted`: the claims of the batch; their ids outlive it. `digests`: of these.
+  SqlBatch(const Window* window, std::shared_ptr<SqlClient> client,
+           std::vector<ClaimRequest> granted, std::vector<std::string> digests, Opening opening);
+  virtual ~SqlBatch() = default;
 
   SqlEffects* sql() override { return this; }
   void Begin() override;

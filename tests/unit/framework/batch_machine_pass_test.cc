@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages without an id: the window is not asked, and what no marker tells goes on record.
-#include "run_machine_harness.h"
+#include "batch_machine_harness.h"
 
 namespace oncemq {
 namespace {
 
-class RunMachinePass : public RunMachineTest {
+class BatchMachinePass : public BatchMachineTest {
  protected:
-  static RunPolicy WithJournal(Level level = Level::kGuarded) {
+  static BatchPolicy WithJournal(Level level = Level::kGuarded) {
     return {.level = level, .reject = RejectPolicy::kJournal};
   }
 };
 
-TEST_F(RunMachinePass, WhatHasNoIdIsHandledWithoutTheWindowAndCounted) {
+TEST_F(BatchMachinePass, WhatHasNoIdIsHandledWithoutTheWindowAndCounted) {
   Add(1, "");
   Add(1, "x");
   Start();
@@ -28,7 +28,7 @@ TEST_F(RunMachinePass, WhatHasNoIdIsHandledWithoutTheWindowAndCounted) {
   EXPECT_FALSE(machine_->settlements()[1].unprotected);
 }
 
-TEST_F(RunMachinePass, TheHandlerIsGivenNoIdAndNoToken) {
+TEST_F(BatchMachinePass, TheHandlerIsGivenNoIdAndNoToken) {
   Add(1, "");
   Start();
   const Grant* const grant = machine_->Next(BootTime{});
@@ -38,7 +38,7 @@ TEST_F(RunMachinePass, TheHandlerIsGivenNoIdAndNoToken) {
   EXPECT_TRUE(machine_->ClaimsToRenew().empty());
 }
 
-TEST_F(RunMachinePass, WithoutAWindowNothingIsUnprotectedBesideIt) {
+TEST_F(BatchMachinePass, WithoutAWindowNothingIsUnprotectedBesideIt) {
   Use({.window = false});
   Add(1, "");
   Start();
@@ -47,21 +47,21 @@ TEST_F(RunMachinePass, WithoutAWindowNothingIsUnprotectedBesideIt) {
   EXPECT_FALSE(machine_->settlements()[0].unprotected);
 }
 
-TEST_F(RunMachinePass, WhereThereIsAJournalItIsOnRecordBeforeItIsFinished) {
+TEST_F(BatchMachinePass, WhereThereIsAJournalItIsOnRecordBeforeItIsFinished) {
   Use(WithJournal());
   Add(1, "");
   Add(2, "bad");
   Start();
   Claim({Answer::kGranted});
   Handle({{"bad", Reject{"never"}}});
-  ASSERT_EQ(machine_->step(), RunStep::kJournal);
+  ASSERT_EQ(machine_->step(), BatchStep::kJournal);
   const auto entries = machine_->journal_entries();
   ASSERT_EQ(entries.size(), 2u);
   EXPECT_TRUE(entries[0].passed);
   EXPECT_FALSE(entries[1].passed);
   EXPECT_EQ(entries[1].why, "never");
   machine_->Journaled({}, 7);
-  ASSERT_EQ(machine_->step(), RunStep::kPark);
+  ASSERT_EQ(machine_->step(), BatchStep::kPark);
   ASSERT_EQ(machine_->parks().size(), 1u);
   EXPECT_EQ(machine_->parks()[0].entry, 8u) << "the entry of the refused one";
   machine_->changes()[0] = Change::kMade;
@@ -70,7 +70,7 @@ TEST_F(RunMachinePass, WhereThereIsAJournalItIsOnRecordBeforeItIsFinished) {
   EXPECT_EQ(FateOf(1), Fate::kRejected);
 }
 
-TEST_F(RunMachinePass, ARecordWithoutAnswerIsRepeatedAndTheHandlerIsNot) {
+TEST_F(BatchMachinePass, ARecordWithoutAnswerIsRepeatedAndTheHandlerIsNot) {
   Use(WithJournal());
   Add(1, "");
   Start();
@@ -82,11 +82,11 @@ TEST_F(RunMachinePass, ARecordWithoutAnswerIsRepeatedAndTheHandlerIsNot) {
   EXPECT_TRUE(settlement.token.empty());
   Use(WithJournal());
   Add(1, "", Stage::kApplied);
-  run_.items[0].text = settlement.text;
+  batch_.items[0].text = settlement.text;
   Start();
-  ASSERT_EQ(machine_->step(), RunStep::kHandle);
+  ASSERT_EQ(machine_->step(), BatchStep::kHandle);
   EXPECT_TRUE(Handle().empty());
-  ASSERT_EQ(machine_->step(), RunStep::kJournal);
+  ASSERT_EQ(machine_->step(), BatchStep::kJournal);
   EXPECT_TRUE(machine_->journal_entries()[0].passed);
   EXPECT_EQ(machine_->journal_entries()[0].why, "it has no id");
   machine_->Journaled({}, 1);
@@ -94,12 +94,12 @@ TEST_F(RunMachinePass, ARecordWithoutAnswerIsRepeatedAndTheHandlerIsNot) {
   EXPECT_TRUE(machine_->settlements()[0].unprotected);
 }
 
-TEST_F(RunMachinePass, OneThatTheHandlerRefusesIsRefusedAndNotPassed) {
+TEST_F(BatchMachinePass, OneThatTheHandlerRefusesIsRefusedAndNotPassed) {
   Use(WithJournal());
   Add(1, "");
   Start();
   Handle({{"", Reject{"never"}}});
-  ASSERT_EQ(machine_->step(), RunStep::kJournal);
+  ASSERT_EQ(machine_->step(), BatchStep::kJournal);
   EXPECT_FALSE(machine_->journal_entries()[0].passed);
   EXPECT_EQ(machine_->journal_entries()[0].why, "never");
   machine_->Journaled({}, 1);
@@ -107,7 +107,7 @@ TEST_F(RunMachinePass, OneThatTheHandlerRefusesIsRefusedAndNotPassed) {
   EXPECT_FALSE(machine_->settlements()[0].unprotected);
 }
 
-TEST_F(RunMachinePass, ARetryWaitsAndHasNothingToRelease) {
+TEST_F(BatchMachinePass, ARetryWaitsAndHasNothingToRelease) {
   Use(WithJournal(Level::kOpaque));
   Add(1, "");
   Add(1, "");
@@ -118,7 +118,7 @@ TEST_F(RunMachinePass, ARetryWaitsAndHasNothingToRelease) {
   EXPECT_EQ(FateOf(1), Fate::kWithdrawn);
 }
 
-TEST_F(RunMachinePass, BehindAHandlerThatHangsItsRecordIsOwedElsewhere) {
+TEST_F(BatchMachinePass, BehindAHandlerThatHangsItsRecordIsOwedElsewhere) {
   Use(WithJournal());
   Add(1, "");
   Add(2, "");

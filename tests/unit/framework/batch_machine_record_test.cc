@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a run puts on record: results, and a window that does not take a batch.
-#include "run_machine_harness.h"
+#include "batch_machine_harness.h"
 
 namespace oncemq {
 namespace {
 
 const Error kInvalidBatch{Code::kInvalid, Effect::kNone, "one of them is wrong"};
 
-using RunMachineRecord = RunMachineTest;
+using BatchMachineRecord = BatchMachineTest;
 
-TEST_F(RunMachineRecord, AResultThatTheWindowDoesNotKeepIsDroppedAndTheMessageIsDone) {
-  RunPolicy policy{.level = Level::kGuarded};
+TEST_F(BatchMachineRecord, AResultThatTheWindowDoesNotKeepIsDroppedAndTheMessageIsDone) {
+  BatchPolicy policy{.level = Level::kGuarded};
   policy.max_result_bytes = 4;
   Use(policy);
   Add(1, "x");
@@ -30,7 +30,7 @@ TEST_F(RunMachineRecord, AResultThatTheWindowDoesNotKeepIsDroppedAndTheMessageIs
   EXPECT_FALSE(machine_->settlements()[1].result_dropped);
 }
 
-TEST_F(RunMachineRecord, ACompletionThatTheWindowFindsInvalidDoesNotInfectItsNeighbours) {
+TEST_F(BatchMachineRecord, ACompletionThatTheWindowFindsInvalidDoesNotInfectItsNeighbours) {
   Add(1, "x");
   Add(2, "y");
   Add(3, "z");
@@ -40,7 +40,7 @@ TEST_F(RunMachineRecord, ACompletionThatTheWindowFindsInvalidDoesNotInfectItsNei
   ASSERT_EQ(machine_->completions().size(), 3u);
   machine_->Completed(kInvalidBatch);
   std::vector<std::string> asked;
-  while (machine_->step() == RunStep::kComplete) {
+  while (machine_->step() == BatchStep::kComplete) {
     ASSERT_EQ(machine_->completions().size(), 1u);
     const CompleteRequest& request = machine_->completions()[0];
     asked.push_back(std::string(request.id) + ":" + std::string(request.result));
@@ -54,7 +54,7 @@ TEST_F(RunMachineRecord, ACompletionThatTheWindowFindsInvalidDoesNotInfectItsNei
   }
 }
 
-TEST_F(RunMachineRecord, ACompletionThatIsWrongInItselfWaitsAloneAndIsNotHandledAgain) {
+TEST_F(BatchMachineRecord, ACompletionThatIsWrongInItselfWaitsAloneAndIsNotHandledAgain) {
   Add(1, "x");
   Add(2, "y");
   Start();
@@ -69,7 +69,7 @@ TEST_F(RunMachineRecord, ACompletionThatIsWrongInItselfWaitsAloneAndIsNotHandled
   EXPECT_EQ(FateOf(1), Fate::kApplied);
 }
 
-TEST_F(RunMachineRecord, ABatchWithoutAnswerIsRepeatedAsABatch) {
+TEST_F(BatchMachineRecord, ABatchWithoutAnswerIsRepeatedAsABatch) {
   Add(1, "x");
   Add(2, "y");
   Start();
@@ -80,14 +80,14 @@ TEST_F(RunMachineRecord, ABatchWithoutAnswerIsRepeatedAsABatch) {
   EXPECT_EQ(FateOf(1), Fate::kPending);
 }
 
-TEST_F(RunMachineRecord, AWaitBeyondAllBoundsIsTakenForTheLongest) {
-  RunPolicy policy{.level = Level::kGuarded};
+TEST_F(BatchMachineRecord, AWaitBeyondAllBoundsIsTakenForTheLongest) {
+  BatchPolicy policy{.level = Level::kGuarded};
   policy.window = false;
   policy.backoff_first = policy.backoff_most = milliseconds::max();
   Use(policy);
   for (uint32_t i = 0; i < 3; i++) {
     Add(i, "");
-    run_.items.back().attempt = 30;
+    batch_.items.back().attempt = 30;
   }
   Start();
   for (const std::optional<milliseconds> after :
@@ -102,9 +102,9 @@ TEST_F(RunMachineRecord, AWaitBeyondAllBoundsIsTakenForTheLongest) {
   EXPECT_EQ(machine_->settlements()[2].wait, kLongestRetry);
 }
 
-TEST_F(RunMachineRecord, ADroppedResultIsCountedAlsoWhenItsCompletionIsRepeated) {
+TEST_F(BatchMachineRecord, ADroppedResultIsCountedAlsoWhenItsCompletionIsRepeated) {
   Add(1, "x", Stage::kApplied, false, 55);
-  run_.items[0].result_dropped = true;
+  batch_.items[0].result_dropped = true;
   Start();
   EXPECT_TRUE(Handle().empty());
   Complete();
@@ -112,10 +112,10 @@ TEST_F(RunMachineRecord, ADroppedResultIsCountedAlsoWhenItsCompletionIsRepeated)
   EXPECT_TRUE(machine_->settlements()[0].result_dropped);
 }
 
-class RunMachineRefusal : public RunMachineTest {
+class BatchMachineRefusal : public BatchMachineTest {
  protected:
-  RunMachineRefusal() {
-    RunPolicy policy{.level = Level::kGuarded};
+  BatchMachineRefusal() {
+    BatchPolicy policy{.level = Level::kGuarded};
     policy.reject = RejectPolicy::kJournal;
     Use(policy);
   }
@@ -127,7 +127,7 @@ class RunMachineRefusal : public RunMachineTest {
   }
 };
 
-TEST_F(RunMachineRefusal, IsAppendedOnceHoweverLongTheWindowIsDown) {
+TEST_F(BatchMachineRefusal, IsAppendedOnceHoweverLongTheWindowIsDown) {
   Add(1, "x");
   Start();
   const Token token = machine_->claims()[0].token;
@@ -135,10 +135,10 @@ TEST_F(RunMachineRefusal, IsAppendedOnceHoweverLongTheWindowIsDown) {
   Handle({{"x", Reject{"no payment"}}});
   int appended = 0;
   for (int i = 0; i < 100; i++) {
-    if (machine_->step() == RunStep::kJournal) {
+    if (machine_->step() == BatchStep::kJournal) {
       machine_->Journaled({}, 17 + static_cast<uint64_t>(appended++));
     }
-    ASSERT_EQ(machine_->step(), RunStep::kPark);
+    ASSERT_EQ(machine_->step(), BatchStep::kPark);
     ASSERT_EQ(machine_->parks().size(), 1u);
     EXPECT_EQ(machine_->parks()[0].entry, 17u);
     EXPECT_EQ(machine_->parks()[0].token, token);
@@ -148,13 +148,13 @@ TEST_F(RunMachineRefusal, IsAppendedOnceHoweverLongTheWindowIsDown) {
     EXPECT_TRUE(Handle().empty());
   }
   EXPECT_EQ(appended, 1);
-  ASSERT_EQ(machine_->step(), RunStep::kPark);
+  ASSERT_EQ(machine_->step(), BatchStep::kPark);
   machine_->changes()[0] = Change::kMade;
   machine_->Parked({});
   EXPECT_EQ(FateOf(0), Fate::kRejected);
 }
 
-TEST_F(RunMachineRefusal, ThatWaitsForItsMarkerStaysOnRecordWhereAnotherHandlerHangs) {
+TEST_F(BatchMachineRefusal, ThatWaitsForItsMarkerStaysOnRecordWhereAnotherHandlerHangs) {
   Add(1, "x", Stage::kRecorded, false, 55).entry = 17;
   Add(2, "y");
   Start();

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // The same id with another payload (rule 18).
-#include "run_machine_harness.h"
+#include "batch_machine_harness.h"
 
 namespace oncemq {
 namespace {
 
-using RunMachineConflict = RunMachineTest;
+using BatchMachineConflict = BatchMachineTest;
 
-RunPolicy Journaling() {
-  RunPolicy policy{.level = Level::kGuarded};
+BatchPolicy Journaling() {
+  BatchPolicy policy{.level = Level::kGuarded};
   policy.reject = RejectPolicy::kJournal;
   return policy;
 }
 
-TEST_F(RunMachineConflict, TheFingerprintGoesWithTheClaim) {
+TEST_F(BatchMachineConflict, TheFingerprintGoesWithTheClaim) {
   Add(1, "x", Stage::kFresh, false, 0, 17);
   Start();
   ASSERT_EQ(machine_->claims().size(), 1u);
   EXPECT_EQ(machine_->claims()[0].fingerprint, 17u);
 }
 
-TEST_F(RunMachineConflict, ACopyWithAnotherPayloadAsksTheWindowAfterItsOriginal) {
+TEST_F(BatchMachineConflict, ACopyWithAnotherPayloadAsksTheWindowAfterItsOriginal) {
   Use(Journaling());
   Add(1, "x", Stage::kFresh, false, 0, 17);
   Add(1, "x", Stage::kFresh, true, 0, 18);
@@ -32,7 +32,7 @@ TEST_F(RunMachineConflict, ACopyWithAnotherPayloadAsksTheWindowAfterItsOriginal)
   Claim({Answer::kGranted, Answer::kConflict});
   EXPECT_EQ(Handle().size(), 1u);
   Complete();
-  ASSERT_EQ(machine_->step(), RunStep::kJournal);
+  ASSERT_EQ(machine_->step(), BatchStep::kJournal);
   EXPECT_EQ(machine_->journal_entries()[0].why,
             "conflict: its id came before with another payload");
   machine_->Journaled({}, 5);
@@ -43,7 +43,7 @@ TEST_F(RunMachineConflict, ACopyWithAnotherPayloadAsksTheWindowAfterItsOriginal)
   EXPECT_EQ(FateOf(2), Fate::kSuppressed) << "a true copy follows the first";
 }
 
-TEST_F(RunMachineConflict, ACopyOfAMessageThatWasRefusedBeforeAsksTheWindow) {
+TEST_F(BatchMachineConflict, ACopyOfAMessageThatWasRefusedBeforeAsksTheWindow) {
   Use(Journaling());
   Add(1, "x", Stage::kNotDone, false, 0, 18);
   Add(1, "x", Stage::kFresh, true, 0, 18);
@@ -51,38 +51,38 @@ TEST_F(RunMachineConflict, ACopyOfAMessageThatWasRefusedBeforeAsksTheWindow) {
   ASSERT_EQ(machine_->claims().size(), 1u);
 }
 
-TEST_F(RunMachineConflict, ACopyOfACarriedMessageAsksTheWindowBecauseTheMapDoesNotSayHowItEnded) {
+TEST_F(BatchMachineConflict, ACopyOfACarriedMessageAsksTheWindowBecauseTheMapDoesNotSayHowItEnded) {
   Use(Journaling());
   Add(1, "x", Stage::kCarried, false, 0, 18);
   Add(1, "x", Stage::kFresh, true, 0, 18);
   Start();
-  ASSERT_EQ(machine_->step(), RunStep::kRestore);
+  ASSERT_EQ(machine_->step(), BatchStep::kRestore);
   machine_->changes()[0] = Change::kMade;
   machine_->Restored({});
   ASSERT_EQ(machine_->claims().size(), 1u);
   Claim({Answer::kConflict});
   EXPECT_TRUE(Handle().empty());
-  ASSERT_EQ(machine_->step(), RunStep::kJournal);
+  ASSERT_EQ(machine_->step(), BatchStep::kJournal);
   machine_->Journaled({}, 5);
   EXPECT_EQ(FateOf(0), Fate::kRestored);
   EXPECT_EQ(FateOf(1), Fate::kRejected);
 }
 
-TEST_F(RunMachineConflict, IsDecidedAtOnceAndNotUndoneWhereTheFirstFails) {
+TEST_F(BatchMachineConflict, IsDecidedAtOnceAndNotUndoneWhereTheFirstFails) {
   Use(Journaling());
   Add(1, "x", Stage::kFresh, false, 0, 17);
   Add(1, "x", Stage::kFresh, true, 0, 18);
   Start();
   Claim({Answer::kGranted, Answer::kConflict});
   Handle({{"x", Retry{}}});
-  ASSERT_EQ(machine_->step(), RunStep::kJournal);
+  ASSERT_EQ(machine_->step(), BatchStep::kJournal);
   machine_->Journaled({}, 5);
   Release();
   EXPECT_EQ(FateOf(0), Fate::kRetry);
   EXPECT_EQ(FateOf(1), Fate::kRejected);
 }
 
-TEST_F(RunMachineConflict, StopsThePartitionByDefaultAndReleasesWhatIsBehindIt) {
+TEST_F(BatchMachineConflict, StopsThePartitionByDefaultAndReleasesWhatIsBehindIt) {
   Add(1, "x", Stage::kFresh, false, 0, 18);
   Add(1, "y");
   Start();
@@ -93,7 +93,7 @@ TEST_F(RunMachineConflict, StopsThePartitionByDefaultAndReleasesWhatIsBehindIt) 
   EXPECT_TRUE(machine_->settlements()[0].conflict);
 }
 
-TEST_F(RunMachineConflict, IsStillOneWhenItsRecordWasNotAnswered) {
+TEST_F(BatchMachineConflict, IsStillOneWhenItsRecordWasNotAnswered) {
   Use(Journaling());
   Add(1, "x", Stage::kFresh, false, 0, 18);
   Start();
@@ -102,9 +102,9 @@ TEST_F(RunMachineConflict, IsStillOneWhenItsRecordWasNotAnswered) {
   machine_->Journaled(kLostReply, 0);
   EXPECT_EQ(FateOf(0), Fate::kPending);
   EXPECT_TRUE(machine_->settlements()[0].conflict);
-  run_.items.clear();
+  batch_.items.clear();
   Add(1, "x", Stage::kRejecting, false, 0, 18);
-  run_.items[0].conflict = true;
+  batch_.items[0].conflict = true;
   Start();
   Handle();
   machine_->Journaled({}, 5);
@@ -112,7 +112,7 @@ TEST_F(RunMachineConflict, IsStillOneWhenItsRecordWasNotAnswered) {
   EXPECT_TRUE(machine_->settlements()[0].conflict);
 }
 
-TEST_F(RunMachineConflict, PayloadsThatWereNotTakenAreNotCompared) {
+TEST_F(BatchMachineConflict, PayloadsThatWereNotTakenAreNotCompared) {
   Add(1, "x", Stage::kFresh, false, 0, 17);
   Add(1, "x", Stage::kFresh, true, 0, 0);
   Start();

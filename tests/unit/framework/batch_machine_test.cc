@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "run_machine_harness.h"
+#include "batch_machine_harness.h"
 
 namespace oncemq {
 namespace {
 
-TEST_F(RunMachineTest, GrantedHandledCompletedIsApplied) {
+TEST_F(BatchMachineTest, GrantedHandledCompletedIsApplied) {
   Add(1, "x");
   Start();
   Claim({Answer::kGranted});
@@ -15,7 +15,7 @@ TEST_F(RunMachineTest, GrantedHandledCompletedIsApplied) {
   EXPECT_TRUE(machine_->settlements()[0].handled);
 }
 
-TEST_F(RunMachineTest, ADuplicateIsSuppressedWithoutItsHandler) {
+TEST_F(BatchMachineTest, ADuplicateIsSuppressedWithoutItsHandler) {
   Add(1, "x");
   Start();
   Claim({Answer::kDuplicate});
@@ -24,7 +24,7 @@ TEST_F(RunMachineTest, ADuplicateIsSuppressedWithoutItsHandler) {
   EXPECT_FALSE(machine_->settlements()[0].handled);
 }
 
-TEST_F(RunMachineTest, TheWindowLearnsTheTimeOfTheLastCopyThatFollows) {
+TEST_F(BatchMachineTest, TheWindowLearnsTheTimeOfTheLastCopyThatFollows) {
   Add(1, "x").time = LogTime(milliseconds(1'000));
   Add(1, "x", Stage::kFresh, /*copy=*/true).time = LogTime(milliseconds(3'000));
   Add(1, "x", Stage::kFresh, /*copy=*/true).time = LogTime(milliseconds(2'000));
@@ -37,7 +37,7 @@ TEST_F(RunMachineTest, TheWindowLearnsTheTimeOfTheLastCopyThatFollows) {
   EXPECT_EQ(machine_->completions()[0].time, LogTime(milliseconds(3'000)));
 }
 
-TEST_F(RunMachineTest, BehindAWaitingHeadClaimsAreReleasedAtOnce) {
+TEST_F(BatchMachineTest, BehindAWaitingHeadClaimsAreReleasedAtOnce) {
   Add(1, "x");
   Add(1, "y");
   Add(2, "z");
@@ -51,7 +51,7 @@ TEST_F(RunMachineTest, BehindAWaitingHeadClaimsAreReleasedAtOnce) {
   EXPECT_EQ(FateOf(2), Fate::kApplied);
 }
 
-TEST_F(RunMachineTest, AfterARetryTheRestOfItsLaneIsWithdrawnAndNoClaimIsKept) {
+TEST_F(BatchMachineTest, AfterARetryTheRestOfItsLaneIsWithdrawnAndNoClaimIsKept) {
   Add(1, "x");
   Add(1, "y");
   Add(2, "z");
@@ -66,7 +66,7 @@ TEST_F(RunMachineTest, AfterARetryTheRestOfItsLaneIsWithdrawnAndNoClaimIsKept) {
   EXPECT_FALSE(machine_->settlements()[1].handled);
 }
 
-TEST_F(RunMachineTest, TheReasonOfARetryComesWithItAndIsCutOff) {
+TEST_F(BatchMachineTest, TheReasonOfARetryComesWithItAndIsCutOff) {
   Add(1, "x");
   Add(2, "y");
   Start();
@@ -78,7 +78,7 @@ TEST_F(RunMachineTest, TheReasonOfARetryComesWithItAndIsCutOff) {
   EXPECT_EQ(machine_->settlements()[1].text, std::string(kLongestRetryReason, 'y'));
 }
 
-TEST_F(RunMachineTest, ACopyInTheRunFollowsItsOriginal) {
+TEST_F(BatchMachineTest, ACopyInTheRunFollowsItsOriginal) {
   Add(1, "x");
   Add(1, "x", Stage::kFresh, true);
   Start();
@@ -89,7 +89,7 @@ TEST_F(RunMachineTest, ACopyInTheRunFollowsItsOriginal) {
   EXPECT_EQ(FateOf(1), Fate::kSuppressed);
 }
 
-TEST_F(RunMachineTest, ACopyOfWhatDidNotFinishIsNotSuppressed) {
+TEST_F(BatchMachineTest, ACopyOfWhatDidNotFinishIsNotSuppressed) {
   Add(1, "x");
   Add(1, "x", Stage::kFresh, true);
   Start();
@@ -100,14 +100,14 @@ TEST_F(RunMachineTest, ACopyOfWhatDidNotFinishIsNotSuppressed) {
   EXPECT_EQ(FateOf(1), Fate::kWithdrawn);
 }
 
-TEST_F(RunMachineTest, EqualHashesAreNoCopies) {
+TEST_F(BatchMachineTest, EqualHashesAreNoCopies) {
   Add(1, "x");
   Add(1, "y", Stage::kFresh, true);  // the core saw equal hashes
   Start();
   EXPECT_EQ(machine_->claims().size(), 2u);
 }
 
-TEST_F(RunMachineTest, AFencedCompletionIsNeverDoneAndAsksTheWindowAgainWithANewToken) {
+TEST_F(BatchMachineTest, AFencedCompletionIsNeverDoneAndAsksTheWindowAgainWithANewToken) {
   Add(1, "x");
   Start();
   Claim({Answer::kGranted});
@@ -119,7 +119,7 @@ TEST_F(RunMachineTest, AFencedCompletionIsNeverDoneAndAsksTheWindowAgainWithANew
   EXPECT_TRUE(machine_->settlements()[0].touched);
 }
 
-TEST_F(RunMachineTest, AClaimWithoutAnswerIsRepeatedWithItsToken) {
+TEST_F(BatchMachineTest, AClaimWithoutAnswerIsRepeatedWithItsToken) {
   Add(1, "x");
   Start();
   const Token token = machine_->claims()[0].token;
@@ -128,13 +128,13 @@ TEST_F(RunMachineTest, AClaimWithoutAnswerIsRepeatedWithItsToken) {
   EXPECT_EQ(FateOf(0), Fate::kPending);
   EXPECT_EQ(machine_->settlements()[0].stage, Stage::kClaiming);
   EXPECT_EQ(machine_->settlements()[0].token, token);
-  run_.items.clear();
+  batch_.items.clear();
   Add(1, "x", Stage::kClaiming, false, token.attempt);
   Start();
   EXPECT_EQ(machine_->claims()[0].token, token);
 }
 
-TEST_F(RunMachineTest, ACompletionWithoutAnswerIsRepeatedAndTheHandlerIsNot) {
+TEST_F(BatchMachineTest, ACompletionWithoutAnswerIsRepeatedAndTheHandlerIsNot) {
   Add(1, "x");
   Start();
   Claim({Answer::kGranted});
@@ -144,9 +144,9 @@ TEST_F(RunMachineTest, ACompletionWithoutAnswerIsRepeatedAndTheHandlerIsNot) {
   EXPECT_EQ(FateOf(0), Fate::kPending);
   EXPECT_EQ(machine_->settlements()[0].stage, Stage::kApplied);
   EXPECT_EQ(machine_->settlements()[0].text, "receipt");
-  run_.items.clear();
+  batch_.items.clear();
   Add(1, "x", Stage::kApplied, false, token.attempt);
-  run_.items[0].text = "receipt";
+  batch_.items[0].text = "receipt";
   Start();
   EXPECT_TRUE(Handle().empty());
   EXPECT_EQ(machine_->completions()[0].token, token);
@@ -155,7 +155,7 @@ TEST_F(RunMachineTest, ACompletionWithoutAnswerIsRepeatedAndTheHandlerIsNot) {
   EXPECT_EQ(FateOf(0), Fate::kApplied);
 }
 
-TEST_F(RunMachineTest, AReleaseWithoutAnswerComesBeforeTheNextClaimWhichHasANewToken) {
+TEST_F(BatchMachineTest, AReleaseWithoutAnswerComesBeforeTheNextClaimWhichHasANewToken) {
   Add(1, "x");
   Start();
   Claim({Answer::kGranted});
@@ -164,17 +164,17 @@ TEST_F(RunMachineTest, AReleaseWithoutAnswerComesBeforeTheNextClaimWhichHasANewT
   Release(kLostReply);
   EXPECT_EQ(FateOf(0), Fate::kRetry);
   EXPECT_EQ(machine_->settlements()[0].stage, Stage::kReleasing);
-  run_.items.clear();
+  batch_.items.clear();
   Add(1, "x", Stage::kReleasing, false, token.attempt);
   Start();
-  ASSERT_EQ(machine_->step(), RunStep::kRelease);
+  ASSERT_EQ(machine_->step(), BatchStep::kRelease);
   EXPECT_EQ(machine_->releases()[0].token, token);
   machine_->Released({});
-  ASSERT_EQ(machine_->step(), RunStep::kClaim);
+  ASSERT_EQ(machine_->step(), BatchStep::kClaim);
   EXPECT_NE(machine_->claims()[0].token, token);
 }
 
-TEST_F(RunMachineTest, PastTheSafeMomentNothingStartsAndClaimsAreReleased) {
+TEST_F(BatchMachineTest, PastTheSafeMomentNothingStartsAndClaimsAreReleased) {
   Add(1, "x");
   Add(2, "y");
   Start();
@@ -188,7 +188,7 @@ TEST_F(RunMachineTest, PastTheSafeMomentNothingStartsAndClaimsAreReleased) {
   EXPECT_EQ(FateOf(1), Fate::kWithdrawn);
 }
 
-TEST_F(RunMachineTest, ARefusalStopsThePartitionByDefault) {
+TEST_F(BatchMachineTest, ARefusalStopsThePartitionByDefault) {
   Add(1, "x");
   Add(1, "y");
   Start();
@@ -200,8 +200,8 @@ TEST_F(RunMachineTest, ARefusalStopsThePartitionByDefault) {
   EXPECT_EQ(FateOf(1), Fate::kWithdrawn);
 }
 
-TEST_F(RunMachineTest, AJournaledRefusalIsOnRecordBeforeItIsParkedAndItsCopyIsAttached) {
-  RunPolicy policy{.level = Level::kGuarded};
+TEST_F(BatchMachineTest, AJournaledRefusalIsOnRecordBeforeItIsParkedAndItsCopyIsAttached) {
+  BatchPolicy policy{.level = Level::kGuarded};
   policy.reject = RejectPolicy::kJournal;
   Use(policy);
   Add(1, "x");
@@ -211,10 +211,10 @@ TEST_F(RunMachineTest, AJournaledRefusalIsOnRecordBeforeItIsParkedAndItsCopyIsAt
   Claim({Answer::kGranted, Answer::kGranted});
   EXPECT_EQ(Handle({{"x", Reject{"no payment"}}}), (std::vector<std::string>{"x", "y"}));
   Complete();
-  ASSERT_EQ(machine_->step(), RunStep::kJournal);
+  ASSERT_EQ(machine_->step(), BatchStep::kJournal);
   EXPECT_EQ(machine_->journal_entries()[0].why, "no payment");
   machine_->Journaled({}, 17);
-  ASSERT_EQ(machine_->step(), RunStep::kPark);
+  ASSERT_EQ(machine_->step(), BatchStep::kPark);
   EXPECT_EQ(machine_->parks()[0].entry, 17u);
   machine_->changes()[0] = Change::kMade;
   machine_->Parked({});
@@ -224,8 +224,8 @@ TEST_F(RunMachineTest, AJournaledRefusalIsOnRecordBeforeItIsParkedAndItsCopyIsAt
   EXPECT_EQ(FateOf(2), Fate::kApplied);
 }
 
-TEST_F(RunMachineTest, ARefusalThatCouldNotBeRecordedIsNotFinished) {
-  RunPolicy policy{.level = Level::kGuarded};
+TEST_F(BatchMachineTest, ARefusalThatCouldNotBeRecordedIsNotFinished) {
+  BatchPolicy policy{.level = Level::kGuarded};
   policy.reject = RejectPolicy::kJournal;
   Use(policy);
   Add(1, "x");
@@ -238,19 +238,19 @@ TEST_F(RunMachineTest, ARefusalThatCouldNotBeRecordedIsNotFinished) {
   EXPECT_EQ(machine_->settlements()[0].text, "no payment");
 }
 
-TEST_F(RunMachineTest, AtTheOpaqueLevelAFailedAttemptLeavesAnUncertainMarker) {
+TEST_F(BatchMachineTest, AtTheOpaqueLevelAFailedAttemptLeavesAnUncertainMarker) {
   Use({.level = Level::kOpaque});
   Add(1, "x");
   Add(2, "y");
   Start();
   Claim({Answer::kGranted, Answer::kGranted});
   Handle({{"x", Retry{}}, {"y", Retry{{}, true}}});
-  ASSERT_EQ(machine_->step(), RunStep::kRelease);
+  ASSERT_EQ(machine_->step(), BatchStep::kRelease);
   EXPECT_TRUE(machine_->releases()[0].uncertain);
   EXPECT_FALSE(machine_->releases()[1].uncertain) << "the handler knows that nothing has left";
 }
 
-TEST_F(RunMachineTest, LostOwnershipSettlesTheLaneWithoutRunningIt) {
+TEST_F(BatchMachineTest, LostOwnershipSettlesTheLaneWithoutRunningIt) {
   Add(1, "x");
   Add(1, "y");
   Start();
@@ -260,17 +260,17 @@ TEST_F(RunMachineTest, LostOwnershipSettlesTheLaneWithoutRunningIt) {
   EXPECT_EQ(FateOf(1), Fate::kWithdrawn);
 }
 
-TEST_F(RunMachineTest, ACarriedDeliveryOnlyGetsItsMarker) {
+TEST_F(BatchMachineTest, ACarriedDeliveryOnlyGetsItsMarker) {
   Add(1, "x", Stage::kCarried);
   Start();
-  ASSERT_EQ(machine_->step(), RunStep::kRestore);
+  ASSERT_EQ(machine_->step(), BatchStep::kRestore);
   machine_->changes()[0] = Change::kMade;
   machine_->Restored({});
   EXPECT_TRUE(Handle().empty());
   EXPECT_EQ(FateOf(0), Fate::kRestored);
 }
 
-TEST_F(RunMachineTest, ADeliveryThatWasRefusedBeforeIsNeitherHandledNorTakenForDone) {
+TEST_F(BatchMachineTest, ADeliveryThatWasRefusedBeforeIsNeitherHandledNorTakenForDone) {
   Add(1, "x", Stage::kNotDone);
   Add(1, "y");
   Start();
@@ -284,7 +284,7 @@ TEST_F(RunMachineTest, ADeliveryThatWasRefusedBeforeIsNeitherHandledNorTakenForD
   EXPECT_TRUE(machine_->settlements()[0].attached);
 }
 
-TEST_F(RunMachineTest, ACarriedDeliveryWaitsForAnotherClaimAndNotForALostOwnership) {
+TEST_F(BatchMachineTest, ACarriedDeliveryWaitsForAnotherClaimAndNotForALostOwnership) {
   Add(1, "x", Stage::kCarried);
   Add(1, "y");
   Add(2, "z", Stage::kCarried);
@@ -301,8 +301,8 @@ TEST_F(RunMachineTest, ACarriedDeliveryWaitsForAnotherClaimAndNotForALostOwnersh
   EXPECT_EQ(machine_->settlements()[2].stage, Stage::kCarried);
 }
 
-TEST_F(RunMachineTest, WithoutAWindowEveryMessageRuns) {
-  RunPolicy policy{.level = Level::kGuarded};
+TEST_F(BatchMachineTest, WithoutAWindowEveryMessageRuns) {
+  BatchPolicy policy{.level = Level::kGuarded};
   policy.window = false;
   Use(policy);
   Add(1, "");
@@ -312,15 +312,15 @@ TEST_F(RunMachineTest, WithoutAWindowEveryMessageRuns) {
   EXPECT_EQ(FateOf(1), Fate::kApplied);
 }
 
-TEST_F(RunMachineTest, BackOffDoublesUpToItsBound) {
-  RunPolicy policy{.level = Level::kGuarded};
+TEST_F(BatchMachineTest, BackOffDoublesUpToItsBound) {
+  BatchPolicy policy{.level = Level::kGuarded};
   policy.window = false;
   policy.backoff_first = milliseconds(10);
   policy.backoff_most = milliseconds(50);
   Use(policy);
   for (uint16_t attempt = 0; attempt < 5; attempt++) {
     Add(attempt, "");
-    run_.items.back().attempt = attempt;
+    batch_.items.back().attempt = attempt;
   }
   Start();
   while (machine_->Next(BootTime{}) != nullptr) {
@@ -333,9 +333,9 @@ TEST_F(RunMachineTest, BackOffDoublesUpToItsBound) {
   }
 }
 
-TEST_F(RunMachineTest, TheHandlerIsToldHowOftenItWasCalledThoughTheWindowForgot) {
+TEST_F(BatchMachineTest, TheHandlerIsToldHowOftenItWasCalledThoughTheWindowForgot) {
   Add(1, "x");
-  run_.items[0].attempt = 4;  // each was released plainly, so the window counts from 1 again
+  batch_.items[0].attempt = 4;  // each was released plainly, so the window counts from 1 again
   Start();
   Claim({Answer::kGranted});
   const Grant* grant = machine_->Next(BootTime{});
@@ -343,23 +343,23 @@ TEST_F(RunMachineTest, TheHandlerIsToldHowOftenItWasCalledThoughTheWindowForgot)
   EXPECT_EQ(grant->attempt, 5u);
 }
 
-TEST_F(RunMachineTest, AttemptsOfEarlierOwnersCountAsFarAsTheWindowKnows) {
+TEST_F(BatchMachineTest, AttemptsOfEarlierOwnersCountAsFarAsTheWindowKnows) {
   Add(1, "x");
-  run_.items[0].attempt = 1;
+  batch_.items[0].attempt = 1;
   Start();
   machine_->claim_answers()[0] = ClaimAnswer{.answer = Answer::kGranted, .attempt = 7};
   machine_->Claimed({});
   EXPECT_EQ(machine_->Next(BootTime{})->attempt, 7u);
 }
 
-TEST_F(RunMachineTest, TheHandlerIsToldThatItsOwnEarlierCallMayHaveHadItsEffect) {
+TEST_F(BatchMachineTest, TheHandlerIsToldThatItsOwnEarlierCallMayHaveHadItsEffect) {
   for (const bool window : {true, false}) {
-    RunPolicy policy{.level = Level::kGuarded};
+    BatchPolicy policy{.level = Level::kGuarded};
     policy.window = window;
     Use(policy);
     Add(1, "x");
-    run_.items[0].attempt = 1;
-    run_.items[0].touched = true;
+    batch_.items[0].attempt = 1;
+    batch_.items[0].touched = true;
     Start();
     if (window) {
       Claim({Answer::kGranted});
@@ -372,7 +372,7 @@ TEST_F(RunMachineTest, TheHandlerIsToldThatItsOwnEarlierCallMayHaveHadItsEffect)
   }
 }
 
-TEST_F(RunMachineTest, TheDoubtOfAClaimOutlivesALostReply) {
+TEST_F(BatchMachineTest, TheDoubtOfAClaimOutlivesALostReply) {
   Use({.level = Level::kOpaque});
   Add(1, "x");
   Start();
@@ -387,12 +387,12 @@ TEST_F(RunMachineTest, TheDoubtOfAClaimOutlivesALostReply) {
   EXPECT_TRUE(machine_->settlements()[0].touched);
 }
 
-TEST_F(RunMachineTest, ARepeatedReleaseIsAsUncertainAsTheFirst) {
+TEST_F(BatchMachineTest, ARepeatedReleaseIsAsUncertainAsTheFirst) {
   Use({.level = Level::kOpaque});
   Add(1, "x", Stage::kReleasing, false, 55);
-  run_.items[0].touched = true;
+  batch_.items[0].touched = true;
   Start();
-  ASSERT_EQ(machine_->step(), RunStep::kRelease);
+  ASSERT_EQ(machine_->step(), BatchStep::kRelease);
   EXPECT_TRUE(machine_->releases()[0].uncertain);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "run_watch.h"
+#include "batch_watch.h"
 
 #include <gtest/gtest.h>
 
@@ -13,29 +13,29 @@ BootTime At(int64_t micros) {
 }
 
 // A run of three messages in lanes of their own, whose first handler is being called.
-class RunWatchTest : public ::testing::Test {
+class BatchWatchTest : public ::testing::Test {
  protected:
-  RunWatchTest() {
-    oncemq::Run run;
+  BatchWatchTest() {
+    oncemq::MessageBatch batch;
     for (uint32_t i = 0; i < 3; i++) {
-      RunItem item;
+      BatchItem item;
       item.slot = item.lane = item.partition = i;
-      run.items.push_back(item);
+      batch.items.push_back(item);
     }
-    run.safe_until = BootTime::max();
-    machine_.Start(run);
+    batch.safe_until = BootTime::max();
+    machine_.Start(batch);
     watch_.Reset(/*on_poll_thread=*/true, BootTime::max());
     watch_.BeginHandling(machine_, At(0));
     machine_.Next(At(0));
     watch_.Enter();
   }
 
-  RunMachine machine_{RunPolicy{.window = false}, TokenSource(1)};
-  RunWatch watch_;
+  BatchMachine machine_{BatchPolicy{.window = false}, TokenSource(1)};
+  BatchWatch watch_;
   std::vector<Settlement> settled_;
 };
 
-TEST_F(RunWatchTest, OneCallThatLastsFreesTheOthersOnce) {
+TEST_F(BatchWatchTest, OneCallThatLastsFreesTheOthersOnce) {
   EXPECT_FALSE(watch_.SettleOthers(At(50), kBudget, settled_)) << "seen for the first time";
   EXPECT_FALSE(watch_.SettleOthers(At(149), kBudget, settled_));
   EXPECT_TRUE(watch_.SettleOthers(At(150), kBudget, settled_));
@@ -46,13 +46,13 @@ TEST_F(RunWatchTest, OneCallThatLastsFreesTheOthersOnce) {
   watch_.Leave();
   machine_.Handled(Done{});
   EXPECT_EQ(machine_.Next(At(600)), nullptr);
-  EXPECT_EQ(watch_.EndHandling(), RunWatch::Ended::kOurs);
+  EXPECT_EQ(watch_.EndHandling(), BatchWatch::Ended::kOurs);
   ASSERT_EQ(machine_.settlements().size(), 1U);
   EXPECT_EQ(machine_.settlements()[0].slot, 0U);
   EXPECT_EQ(machine_.settlements()[0].fate, Fate::kApplied);
 }
 
-TEST_F(RunWatchTest, ARunThatMovesOnIsLeftAlone) {
+TEST_F(BatchWatchTest, ARunThatMovesOnIsLeftAlone) {
   EXPECT_FALSE(watch_.SettleOthers(At(50), kBudget, settled_));
   watch_.Leave();
   machine_.Handled(Done{});
@@ -66,8 +66,8 @@ TEST_F(RunWatchTest, ARunThatMovesOnIsLeftAlone) {
   EXPECT_EQ(settled_[0].fate, Fate::kApplied) << "it was finished";
 }
 
-TEST_F(RunWatchTest, ARunIsUnderWayFromBeforeItsFirstHandlerUntilItIsSettled) {
-  RunWatch watch;
+TEST_F(BatchWatchTest, ARunIsUnderWayFromBeforeItsFirstHandlerUntilItIsSettled) {
+  BatchWatch watch;
   EXPECT_FALSE(watch.Tick(At(0), milliseconds(1)).under_way);
   watch.Reset(/*on_poll_thread=*/true, BootTime::max());
   EXPECT_TRUE(watch.Tick(At(1'000), milliseconds(1)).under_way) << "its claims take their time";
@@ -75,25 +75,25 @@ TEST_F(RunWatchTest, ARunIsUnderWayFromBeforeItsFirstHandlerUntilItIsSettled) {
   EXPECT_FALSE(watch.Tick(At(2'000), milliseconds(1)).under_way);
 }
 
-TEST_F(RunWatchTest, OnlyARunOnThePollThreadIsDemotedAndOnlyOnce) {
+TEST_F(BatchWatchTest, OnlyARunOnThePollThreadIsDemotedAndOnlyOnce) {
   EXPECT_FALSE(watch_.Demote(At(99), kBudget));
   EXPECT_TRUE(watch_.Demote(At(100), kBudget));
   EXPECT_TRUE(watch_.demoted());
   EXPECT_FALSE(watch_.Demote(At(200), kBudget));
 }
 
-TEST_F(RunWatchTest, AnAbandonedRunCallsNoFurtherHandler) {
+TEST_F(BatchWatchTest, AnAbandonedRunCallsNoFurtherHandler) {
   EXPECT_TRUE(watch_.Abandon());
   EXPECT_TRUE(watch_.stop_handling());
-  EXPECT_EQ(watch_.EndHandling(), RunWatch::Ended::kAbandoned);
+  EXPECT_EQ(watch_.EndHandling(), BatchWatch::Ended::kAbandoned);
 }
 
-TEST_F(RunWatchTest, ARunThatHasEndedCannotBeAbandoned) {
-  EXPECT_EQ(watch_.EndHandling(), RunWatch::Ended::kOurs);
+TEST_F(BatchWatchTest, ARunThatHasEndedCannotBeAbandoned) {
+  EXPECT_EQ(watch_.EndHandling(), BatchWatch::Ended::kOurs);
   EXPECT_FALSE(watch_.Abandon());
 }
 
-TEST_F(RunWatchTest, TheWishToStopIsTimedAndNewForEachRun) {
+TEST_F(BatchWatchTest, TheWishToStopIsTimedAndNewForEachRun) {
   watch_.SetStopAt(At(100));
   EXPECT_FALSE(watch_.Tick(At(99), microseconds(1000)).stop_due);
   auto look = watch_.Tick(At(100), microseconds(1000));
@@ -112,7 +112,7 @@ TEST_F(RunWatchTest, TheWishToStopIsTimedAndNewForEachRun) {
   EXPECT_FALSE(watch_.TellStop(look.stop)) << "that run has ended";
 }
 
-TEST_F(RunWatchTest, OnlyOneCallThatLastsHangs) {
+TEST_F(BatchWatchTest, OnlyOneCallThatLastsHangs) {
   EXPECT_FALSE(watch_.Hangs(At(50), kBudget)) << "seen for the first time";
   EXPECT_FALSE(watch_.Hangs(At(149), kBudget));
   EXPECT_TRUE(watch_.Hangs(At(150), kBudget));
@@ -124,27 +124,27 @@ TEST_F(RunWatchTest, OnlyOneCallThatLastsHangs) {
 }
 
 // A run of claimed messages, at its handle step: `x` alone, and a lane where `b` waits behind `a`.
-class RunWatchClaims : public ::testing::Test {
+class BatchWatchClaims : public ::testing::Test {
  protected:
   void Begin(Answer head_of_lane, const Status& released = {}) {
-    oncemq::Run run;
+    oncemq::MessageBatch batch;
     for (const char* id : {"x", "a", "b"}) {
-      RunItem item;
-      item.slot = static_cast<uint32_t>(run.items.size());
+      BatchItem item;
+      item.slot = static_cast<uint32_t>(batch.items.size());
       item.lane = item.slot == 0 ? 0 : 1;
       item.id = id;
-      run.items.push_back(item);
+      batch.items.push_back(item);
     }
-    run.safe_until = BootTime::max();
-    machine_.Start(run);
+    batch.safe_until = BootTime::max();
+    machine_.Start(batch);
     for (size_t i = 0; i < 3; i++) {
       machine_.claim_answers()[i] = {.answer = i == 1 ? head_of_lane : Answer::kGranted};
     }
     machine_.Claimed({});
-    if (machine_.step() == RunStep::kRelease) {
+    if (machine_.step() == BatchStep::kRelease) {
       machine_.Released(released);
     }
-    ASSERT_EQ(machine_.step(), RunStep::kHandle);
+    ASSERT_EQ(machine_.step(), BatchStep::kHandle);
     watch_.Reset(/*on_poll_thread=*/false, BootTime::max());
     watch_.BeginHandling(machine_, At(0));
     machine_.Next(At(0));
@@ -158,23 +158,23 @@ class RunWatchClaims : public ::testing::Test {
   }
 
   static constexpr microseconds kRenewEvery{100};
-  RunMachine machine_{RunPolicy{.level = Level::kGuarded}, TokenSource(1)};
-  RunWatch watch_;
+  BatchMachine machine_{BatchPolicy{.level = Level::kGuarded}, TokenSource(1)};
+  BatchWatch watch_;
 };
 
-TEST_F(RunWatchClaims, AreRenewedInTimeWhileTheHandlersRun) {
+TEST_F(BatchWatchClaims, AreRenewedInTimeWhileTheHandlersRun) {
   Begin(Answer::kGranted);
   EXPECT_TRUE(Renewed(99).empty());
   EXPECT_EQ(Renewed(100), (std::vector<std::string>{"x", "a", "b"}));
   EXPECT_TRUE(Renewed(199).empty());
   EXPECT_EQ(Renewed(200).size(), 3U);
-  EXPECT_EQ(watch_.EndHandling(), RunWatch::Ended::kOurs);
+  EXPECT_EQ(watch_.EndHandling(), BatchWatch::Ended::kOurs);
   EXPECT_TRUE(Renewed(300).empty());
 }
 
-TEST_F(RunWatchClaims, AreRenewedDuringTheirCompletionAndNoLossStopsIt) {
+TEST_F(BatchWatchClaims, AreRenewedDuringTheirCompletionAndNoLossStopsIt) {
   Begin(Answer::kGranted);
-  EXPECT_EQ(watch_.EndHandling(), RunWatch::Ended::kOurs);
+  EXPECT_EQ(watch_.EndHandling(), BatchWatch::Ended::kOurs);
   watch_.BeginCompleting(machine_);
   watch_.SetStopAt(At(100));
   const auto look = watch_.Tick(At(100), kRenewEvery);
@@ -185,17 +185,17 @@ TEST_F(RunWatchClaims, AreRenewedDuringTheirCompletionAndNoLossStopsIt) {
   EXPECT_TRUE(Renewed(300).empty());
 }
 
-TEST_F(RunWatchClaims, ThatWereGivenBackAreNotRenewedOrTheRunWouldBeStoppedForThem) {
+TEST_F(BatchWatchClaims, ThatWereGivenBackAreNotRenewedOrTheRunWouldBeStoppedForThem) {
   Begin(Answer::kInFlight);
   EXPECT_EQ(Renewed(100), std::vector<std::string>{"x"});
 }
 
-TEST_F(RunWatchClaims, WhoseReleaseWasNotAnsweredAreNotRenewedEither) {
+TEST_F(BatchWatchClaims, WhoseReleaseWasNotAnsweredAreNotRenewedEither) {
   Begin(Answer::kInFlight, Error{Code::kTimeout, Effect::kUnknown, "no reply"});
   EXPECT_EQ(Renewed(100), std::vector<std::string>{"x"});
 }
 
-TEST_F(RunWatchClaims, OfWhatWasSettledApartAreNotRenewed) {
+TEST_F(BatchWatchClaims, OfWhatWasSettledApartAreNotRenewed) {
   Begin(Answer::kGranted);
   std::vector<Settlement> settled;
   machine_.SettleOthers(settled);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Level atomic: the run's effects and markers are there together, or none of them is.
-#include "run_machine_harness.h"
+#include "batch_machine_harness.h"
 
 namespace oncemq {
 namespace {
 
-class RunMachineAtomic : public RunMachineTest {
+class BatchMachineAtomic : public BatchMachineTest {
  protected:
-  RunMachineAtomic() { Use({.level = Level::kAtomic, .reject = RejectPolicy::kJournal}); }
+  BatchMachineAtomic() { Use({.level = Level::kAtomic, .reject = RejectPolicy::kJournal}); }
 
   // Its effect is gone: it goes the whole way again, and first lets go of its claim.
   void ExpectLost(size_t i) {
@@ -29,7 +29,7 @@ class RunMachineAtomic : public RunMachineTest {
   }
 };
 
-TEST_F(RunMachineAtomic, ARunIsAppliedAsAWhole) {
+TEST_F(BatchMachineAtomic, ARunIsAppliedAsAWhole) {
   Add(1, "x");
   Add(2, "y");
   Start();
@@ -42,7 +42,7 @@ TEST_F(RunMachineAtomic, ARunIsAppliedAsAWhole) {
 }
 
 // At the other levels a handler that is through is never called again: here it must be.
-TEST_F(RunMachineAtomic, WithoutAnAnswerEverythingGoesTheWholeWayAgain) {
+TEST_F(BatchMachineAtomic, WithoutAnAnswerEverythingGoesTheWholeWayAgain) {
   Add(1, "x");
   Add(2, "y");
   Start();
@@ -55,7 +55,7 @@ TEST_F(RunMachineAtomic, WithoutAnAnswerEverythingGoesTheWholeWayAgain) {
   }
 }
 
-TEST_F(RunMachineAtomic, ARefusedBatchIsLostForAllAndAskedAgainAtOnce) {
+TEST_F(BatchMachineAtomic, ARefusedBatchIsLostForAllAndAskedAgainAtOnce) {
   Add(1, "x");
   Add(2, "y");
   Start();
@@ -68,17 +68,17 @@ TEST_F(RunMachineAtomic, ARefusedBatchIsLostForAllAndAskedAgainAtOnce) {
   }
 }
 
-TEST_F(RunMachineAtomic, ARefusalThatStoodOnLostEffectsIsNotPutOnRecord) {
+TEST_F(BatchMachineAtomic, ARefusalThatStoodOnLostEffectsIsNotPutOnRecord) {
   ExpectNoRefusalOnLostEffects();
 }
 
-TEST_F(RunMachineAtomic, AStopThatStoodOnLostEffectsIsNone) {
+TEST_F(BatchMachineAtomic, AStopThatStoodOnLostEffectsIsNone) {
   Use({.level = Level::kAtomic, .reject = RejectPolicy::kStop});
   ExpectNoRefusalOnLostEffects();
 }
 
 // A batch may be one that cannot be written for what another run has written meanwhile.
-TEST_F(RunMachineAtomic, WhatCannotBeWrittenGoesAgainAloneBeforeItStopsThePartition) {
+TEST_F(BatchMachineAtomic, WhatCannotBeWrittenGoesAgainAloneBeforeItStopsThePartition) {
   Add(1, "x");
   Add(2, "y");
   Start();
@@ -92,7 +92,7 @@ TEST_F(RunMachineAtomic, WhatCannotBeWrittenGoesAgainAloneBeforeItStopsThePartit
   }
 }
 
-TEST_F(RunMachineAtomic, ABatchThatCannotBeWrittenStopsThePartition) {
+TEST_F(BatchMachineAtomic, ABatchThatCannotBeWrittenStopsThePartition) {
   Add(1, "x").alone = true;
   Start();
   Claim({Answer::kGranted});
@@ -104,7 +104,7 @@ TEST_F(RunMachineAtomic, ABatchThatCannotBeWrittenStopsThePartition) {
 }
 
 // What is settled beside a slow handler has effects in the batch that it writes into.
-TEST_F(RunMachineAtomic, ASlowMessageWhoseRunWasTakenApartGoesAgainAndAlone) {
+TEST_F(BatchMachineAtomic, ASlowMessageWhoseRunWasTakenApartGoesAgainAndAlone) {
   Add(1, "x");
   Add(2, "y");
   Add(3, "z");
@@ -126,7 +126,7 @@ TEST_F(RunMachineAtomic, ASlowMessageWhoseRunWasTakenApartGoesAgainAndAlone) {
   EXPECT_TRUE(machine_->settlements()[0].alone);
 }
 
-TEST_F(RunMachineAtomic, ASlowMessageThatWasFirstKeepsItsEffect) {
+TEST_F(BatchMachineAtomic, ASlowMessageThatWasFirstKeepsItsEffect) {
   Add(1, "x");
   Add(2, "y");
   Start();

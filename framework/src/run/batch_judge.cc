@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "oncemq/framework/run_machine.h"
+#include "oncemq/framework/batch_machine.h"
 
 namespace oncemq {
 namespace {
 
-bool OtherPayload(const RunItem& one, const RunItem& other) {
+bool OtherPayload(const BatchItem& one, const BatchItem& other) {
   return one.fingerprint != 0 && other.fingerprint != 0 && one.fingerprint != other.fingerprint;
 }
 
 // Doubled per attempt, up to the bound; compared by division, which cannot overflow.
-milliseconds BackOff(const RunPolicy& policy, uint32_t attempt) {
+milliseconds BackOff(const BatchPolicy& policy, uint32_t attempt) {
   const int64_t factor = int64_t{1} << std::min(attempt, 20u);
   return policy.backoff_first > policy.backoff_most / factor ? policy.backoff_most
                                                              : policy.backoff_first * factor;
@@ -19,8 +19,8 @@ milliseconds BackOff(const RunPolicy& policy, uint32_t attempt) {
 
 }  // namespace
 
-RunMachine::Part RunMachine::Plan(size_t i) {
-  RunItem& item = items_[i];
+BatchMachine::Part BatchMachine::Plan(size_t i) {
+  BatchItem& item = items_[i];
   Token& token = item.token;
   token.process = token.attempt != 0 ? tokens_.process() : 0;
   switch (item.stage) {
@@ -74,7 +74,7 @@ RunMachine::Part RunMachine::Plan(size_t i) {
 // the window knows (rule 18). So does a copy of what an earlier owner finished: the window knows
 // with which payload, or what became of the id since. Of one that follows, the window learns the
 // time: the id must not age before its last copy (rule 26).
-bool RunMachine::FollowsEarlier(size_t i) {
+bool BatchMachine::FollowsEarlier(size_t i) {
   for (size_t j = i; j-- > 0 && items_[j].lane == items_[i].lane;) {
     const bool carried = items_[j].stage == Stage::kCarried || items_[j].stage == Stage::kNotDone;
     const bool same_id = items_[j].id == items_[i].id;
@@ -89,7 +89,7 @@ bool RunMachine::FollowsEarlier(size_t i) {
   return false;
 }
 
-size_t RunMachine::LaneEnd(size_t i) const {
+size_t BatchMachine::LaneEnd(size_t i) const {
   const uint32_t lane = items_[i].lane;
   while (i < items_.size() && items_[i].lane == lane) {
     i++;
@@ -97,7 +97,7 @@ size_t RunMachine::LaneEnd(size_t i) const {
   return i;
 }
 
-void RunMachine::JudgeLane(size_t begin, size_t end) {
+void BatchMachine::JudgeLane(size_t begin, size_t end) {
   for (size_t i = begin; i < end; i++) {
     bool goes_on = true;
     if (progress_[i].part == Part::kClaim) {
@@ -113,7 +113,7 @@ void RunMachine::JudgeLane(size_t begin, size_t end) {
   }
 }
 
-bool RunMachine::Judge(size_t i) {
+bool BatchMachine::Judge(size_t i) {
   const ClaimAnswer& answer = answers_[progress_[i].request];
   switch (answer.answer) {
     case Answer::kGranted:
@@ -150,7 +150,7 @@ bool RunMachine::Judge(size_t i) {
 }
 
 // Puts [begin, end) back: these messages did not start. One lane only.
-void RunMachine::WithdrawFrom(size_t begin, size_t end) {
+void BatchMachine::WithdrawFrom(size_t begin, size_t end) {
   for (size_t i = begin; i < end; i++) {
     switch (progress_[i].part) {
       case Part::kClaim:
@@ -177,7 +177,7 @@ void RunMachine::WithdrawFrom(size_t begin, size_t end) {
 
 // Its handler is through, and no marker will ever say so. What a marker can't tell is on record
 // before the frontier passes it, where there is a record (rule 4).
-void RunMachine::Pass(size_t i) {
+void BatchMachine::Pass(size_t i) {
   settlements_[i].unprotected = true;
   if (policy_.reject == RejectPolicy::kJournal) {
     settlements_[i].text = "it has no id";
@@ -187,7 +187,7 @@ void RunMachine::Pass(size_t i) {
   }
 }
 
-void RunMachine::Failed(size_t i, const Retry& retry) {
+void BatchMachine::Failed(size_t i, const Retry& retry) {
   const milliseconds asked = retry.after.value_or(BackOff(policy_, items_[i].attempt));
   const microseconds wait =
       std::max(microseconds(1), microseconds(std::clamp(asked, milliseconds(0), kLongestRetry)));
@@ -197,7 +197,7 @@ void RunMachine::Failed(size_t i, const Retry& retry) {
   progress_[i].claimed ? GiveUpClaim(i, Fate::kRetry, wait) : Settle(i, Fate::kRetry, wait);
 }
 
-bool RunMachine::Refuse(size_t i, std::string why) {
+bool BatchMachine::Refuse(size_t i, std::string why) {
   settlements_[i].text = std::move(why);
   if (policy_.reject == RejectPolicy::kJournal) {
     progress_[i].part = Part::kJournal;
@@ -207,8 +207,8 @@ bool RunMachine::Refuse(size_t i, std::string why) {
   return false;
 }
 
-// What another run needs to go on where this one leaves the message.
-void RunMachine::SetAside(size_t i) {
+// What another batch needs to go on where this one leaves the message.
+void BatchMachine::SetAside(size_t i) {
   const Part part = progress_[i].part;
   const bool claimed = progress_[i].claimed;
   switch (part) {
@@ -221,7 +221,7 @@ void RunMachine::SetAside(size_t i) {
     case Part::kJournal:
       Atomic() && claimed ? LoseEffect(i, microseconds(0)) : Unanswered(i, Stage::kRejecting);
       break;
-    case Part::kPark:  // while handlers run, only refusals that an earlier run has recorded
+    case Part::kPark:  // while handlers run, only refusals that an earlier batch has recorded
       Unanswered(i, Stage::kRecorded);
       break;
     case Part::kUndo:
@@ -247,12 +247,12 @@ void RunMachine::SetAside(size_t i) {
 }
 
 // Decides the settlement and has the claim released; a waiting message holds none (rule 17).
-void RunMachine::GiveUpClaim(size_t i, Fate fate, microseconds wait) {
+void BatchMachine::GiveUpClaim(size_t i, Fate fate, microseconds wait) {
   Settle(i, fate, wait);
   progress_[i].part = Part::kUndo;
 }
 
-void RunMachine::Settle(size_t i, Fate fate, microseconds wait) {
+void BatchMachine::Settle(size_t i, Fate fate, microseconds wait) {
   Settlement& settlement = settlements_[i];
   settlement.fate = fate;
   settlement.stage = Stage::kFresh;
@@ -265,7 +265,7 @@ void RunMachine::Settle(size_t i, Fate fate, microseconds wait) {
 
 // A fenced claim opens nothing, but an earlier, unanswered one of the same token may have: that has
 // to be released, or the message would wait behind itself (rule 17).
-void RunMachine::SettleFenced(size_t i, Fate fate) {
+void BatchMachine::SettleFenced(size_t i, Fate fate) {
   Settle(i, fate);
   if (items_[i].stage == Stage::kClaiming) {
     settlements_[i].stage = Stage::kReleasing;
@@ -273,9 +273,9 @@ void RunMachine::SettleFenced(size_t i, Fate fate) {
   }
 }
 
-// The call may have been carried out. The delivery keeps its stage and its token, and the next run
-// asks again.
-void RunMachine::Unanswered(size_t i, Stage stage) {
+// The call may have been carried out. The delivery keeps its stage and its token, and the next
+// batch asks again.
+void BatchMachine::Unanswered(size_t i, Stage stage) {
   Settle(i, Fate::kPending, policy_.store_retry);
   // The window will not tell it again: the claim's doubt has to live on in the delivery.
   settlements_[i].touched |= progress_[i].uncertain;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What core and run machine say to each other: a run is the set of messages handed to a worker at
-// once, a settlement is what came of one of them.
+// What core and batch machine say to each other: a batch is the set of messages handed to a worker
+// at once, a settlement is what came of one of them.
 #pragma once
 
 #include <cstdint>
@@ -31,10 +31,11 @@ enum class Stage : uint8_t {
   kNotDone,    // refused or parked by an earlier owner's word: its id is not done, nothing is owed
 };
 
-// The state of a delivery from run to run. Core, run machine and settlement hand it on as a whole.
+// The state of a delivery from batch to batch. Core, batch machine and settlement hand it on as a
+// whole.
 struct Carried {
   Stage stage : 3 = Stage::kFresh;
-  bool touched : 1 = false;         // an earlier run of ours may have had its effect
+  bool touched : 1 = false;         // an earlier batch of ours may have had its effect
   bool result_dropped : 1 = false;  // its result is too long for the window
   bool conflict : 1 = false;        // same id, other payload
   bool alone : 1 = false;           // it runs with nothing else
@@ -42,7 +43,7 @@ struct Carried {
   Carried& carried() { return *this; }
 };
 
-struct RunItem : Carried {
+struct BatchItem : Carried {
   uint32_t slot = 0;  // (slot, ticket) names the delivery
   uint32_t ticket = 0;
   uint32_t lane = 0;  // items of one lane stand together, in order
@@ -56,10 +57,11 @@ struct RunItem : Carried {
   Token token;                        // empty unless stage says that one is out
   uint32_t fingerprint = 0;           // of the payload; 0: not taken
   uint16_t attempt = 0;               // handler calls of this delivery so far
-  bool copy = false;                  // perhaps the same id as an earlier item of this lane and run
-  bool first = false;                 // as in ClaimRequest
-  std::string_view text = {};         // result or reason that belongs to kApplied and kRejecting
-  uint64_t entry = 0;                 // with kRecorded: number of its record
+  // perhaps the same id as an earlier item of this lane and batch
+  bool copy = false;
+  bool first = false;          // as in ClaimRequest
+  std::string_view text = {};  // result or reason that belongs to kApplied and kRejecting
+  uint64_t entry = 0;          // with kRecorded: number of its record
 };
 
 // An open claim of ours, with its own copy of the id: the delivery may end meanwhile.
@@ -69,8 +71,8 @@ struct HeldClaim {
   Coordinates at;
 };
 
-struct Run {
-  std::vector<RunItem> items;
+struct MessageBatch {
+  std::vector<BatchItem> items;
   BootTime safe_until;  // past it no new effect may start (rule 10)
 };
 
@@ -88,7 +90,7 @@ enum class Fate : uint8_t {
   kStop,           // a policy says: stop this partition here
 };
 
-// It carries the state for the next run, unless its fate is final.
+// It carries the state for the next batch, unless its fate is final.
 struct Settlement : Carried {
   Fate fate = Fate::kWithdrawn;
   bool uncertain = false;      // attribute: an effect may exist beside the one on record
@@ -101,7 +103,7 @@ struct Settlement : Carried {
   microseconds wait{0};
   Token token;         // with kClaiming, kReleasing, kApplied, kRejecting, kRecorded
   std::string text;    // result or reason
-  uint64_t entry = 0;  // as in RunItem
+  uint64_t entry = 0;  // as in BatchItem
 };
 
 }  // namespace oncemq

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RunMachine: the way of one run through window, handler and journal, as a state machine without
-// I/O.
+// BatchMachine: the way of one batch through window, handler and journal, as a state machine
+// without I/O.
 //
 // The shell asks step(), does it with the public request lists, reports back, and asks again. The
 // simulator does the same, and loses replies or dies between any two steps.
@@ -12,9 +12,9 @@
 // are released at once (rule 17). A copy follows the outcome of its original (rule 18). After a
 // message that did not finish, the rest of its lane is withdrawn. A completion that the window
 // refuses is never counted as done: the delivery asks the window again (rule 16). A call without an
-// answer leaves the token out, and the next run repeats it with the same token.
+// answer leaves the token out, and the next batch repeats it with the same token.
 //
-// Memory: a machine is reused from run to run, so nothing is allocated per message.
+// Memory: a machine is reused from batch to batch, so nothing is allocated per message.
 //
 // Thread safety: none; belongs to one worker.
 #pragma once
@@ -25,16 +25,16 @@
 #include <vector>
 
 #include "oncemq/base/check.h"
+#include "oncemq/framework/batch.h"
 #include "oncemq/framework/outcome.h"
-#include "oncemq/framework/run.h"
 
 namespace oncemq {
 
 enum class RejectPolicy : uint8_t { kStop, kJournal };
 
-struct RunPolicy {
+struct BatchPolicy {
   // What a failed attempt may have left behind. The runtime takes it from the window, which had to
-  // be told; a run machine with a window has to be told too.
+  // be told; a batch machine with a window has to be told too.
   std::optional<Level> level;
   bool window = true;                         // false: no ids, every message is granted
   size_t max_result_bytes = 65'536;           // that the window keeps; the runtime asks it
@@ -44,7 +44,7 @@ struct RunPolicy {
   milliseconds backoff_most{30'000};  // up to this
 };
 
-enum class RunStep : uint8_t {
+enum class BatchStep : uint8_t {
   kRestore,   // window.Restore(restores(), changes())   -> Restored(status)
   kClaim,     // window.Claim(claims(), claim_answers()) -> Claimed(status)
   kRelease,   // window.Release(releases(), changes())   -> Released(status)
@@ -59,14 +59,14 @@ enum class RunStep : uint8_t {
 
 // What the handler's shell needs to know about the message it is about to handle.
 struct Grant {
-  const RunItem* item = nullptr;
+  const BatchItem* item = nullptr;
   Token token;
   uint32_t attempt = 1;    // of this delivery, and of earlier owners as far as the window knows
   bool uncertain = false;  // an earlier attempt may have had its effect
 };
 
 struct JournalEntry {
-  const RunItem* item = nullptr;
+  const BatchItem* item = nullptr;
   std::string_view why;
   bool passed = false;  // handled without an id; else it was refused
 };
@@ -83,23 +83,23 @@ class TokenSource {
   uint64_t next_;
 };
 
-class RunMachine {
+class BatchMachine {
  public:
-  RunMachine(const RunPolicy& policy, TokenSource tokens) : policy_(policy), tokens_(tokens) {
+  BatchMachine(const BatchPolicy& policy, TokenSource tokens) : policy_(policy), tokens_(tokens) {
     ONCEMQ_CHECK(policy.level || !policy.window, "a run machine with a window needs its level");
   }
 
-  // Takes over the run's items (swapped, so that buffers are reused).
-  void Start(Run& run);
-  RunStep step() const { return step_; }
-  // Of the run: past it no new effect may start.
+  // Takes over the batch's items (swapped, so that buffers are reused).
+  void Start(MessageBatch& batch);
+  BatchStep step() const { return step_; }
+  // Of the batch: past it no new effect may start.
   BootTime safe_until() const { return safe_until_; }
-  const RunPolicy& policy() const { return policy_; }
+  const BatchPolicy& policy() const { return policy_; }
 
   std::span<const RestoreRequest> restores() const { return restores_; }
   std::span<const ClaimRequest> claims() const { return claims_; }
   std::span<const ReleaseRequest> releases() const { return releases_; }
-  // Calls of this run that may repeat an effect; in the order of Next().
+  // Calls of this batch that may repeat an effect; in the order of Next().
   std::span<const UncertainCall> uncertain() const { return uncertain_; }
   std::span<const CompleteRequest> completions() const { return completions_; }
   std::span<const JournalEntry> journal_entries() const { return journal_; }
@@ -117,15 +117,15 @@ class RunMachine {
   const Grant* Next(BootTime now);
   // False: its result is longer than the window keeps. It is completed without one.
   bool Handled(Outcome&& outcome);
-  // No more handler calls in this run: what has not started is withdrawn.
+  // No more handler calls in this batch: what has not started is withdrawn.
   void StopHandling();
   // For a handler that does not return: settles everything but its message, as far as each has
   // come, so that the other keys go on elsewhere. The machine goes on with that one message.
   // Precondition: between Next() and Handled().
   void SettleOthers(std::vector<Settlement>& settled);
   void Completed(const Status& status);
-  // Whether the run's handlers write their effects into the window's store. One batch of effects
-  // then belongs to the run, from its first handler to its completion.
+  // Whether the batch's handlers write their effects into the window's store. One EffectBatch then
+  // belongs to the batch, from its first handler to its completion.
   bool Atomic() const { return policy_.window && policy_.level == Level::kAtomic; }
   // Entries are numbered from `first_entry` on, in the order of journal_entries().
   void Journaled(const Status& status, uint64_t first_entry);
@@ -141,7 +141,7 @@ class RunMachine {
 
  private:
   enum class Part : uint8_t {
-    kRelease,  // an unanswered release from an earlier run comes first
+    kRelease,  // an unanswered release from an earlier batch comes first
     kRestore,
     kClaim,
     kCopy,  // follows the item before it with the same id
@@ -166,7 +166,7 @@ class RunMachine {
   };
 
   // The steps, in order; each collects its requests and passes on where there are none.
-  // run_machine.cc, and from CompleteDone() to Parked() run_record.cc
+  // batch_machine.cc, and from CompleteDone() to Parked() batch_record.cc
   void ReleaseEarlier();
   void RestoreCarried();
   void ClaimAll();
@@ -179,7 +179,7 @@ class RunMachine {
   void FollowOriginals();
   void CollectReleases(Part part);
 
-  // run_record.cc
+  // batch_record.cc
   void AskToComplete(size_t i);
   void CompleteNext(size_t from);
   void CompletedTogether(const Status& status);
@@ -188,7 +188,7 @@ class RunMachine {
   void CompletedOne(size_t i, const Status& status, Change change);
   void DropResult(size_t i);
 
-  // What becomes of one item. run_judge.cc
+  // What becomes of one item. batch_judge.cc
   Part Plan(size_t i);
   bool FollowsEarlier(size_t i);
   void JudgeLane(size_t begin, size_t end);
@@ -207,9 +207,9 @@ class RunMachine {
   void Unanswered(size_t i, Stage stage);
   size_t LaneEnd(size_t i) const;
 
-  const RunPolicy policy_;
+  const BatchPolicy policy_;
   TokenSource tokens_;
-  RunStep step_ = RunStep::kSettled;
+  BatchStep step_ = BatchStep::kSettled;
   ReleaseRound round_ = ReleaseRound::kEarlier;
   BootTime safe_until_;
   size_t at_ = 0;         // next item of the handle step
@@ -217,7 +217,7 @@ class RunMachine {
   bool singly_ = false;   // the window found something wrong with the completions as a batch
   size_t alone_ = 0;      // then: the item that is completed now
   Grant grant_;
-  std::vector<RunItem> items_;
+  std::vector<BatchItem> items_;
   std::vector<Progress> progress_;
   std::vector<Settlement> settlements_;
   std::vector<RestoreRequest> restores_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "oncemq/framework/run_machine.h"
+#include "oncemq/framework/batch_machine.h"
 
 #include <algorithm>
 #include <utility>
@@ -8,11 +8,11 @@
 
 namespace oncemq {
 
-void RunMachine::Start(Run& run) {
-  ONCEMQ_CHECK(step_ == RunStep::kSettled, "one run at a time");
-  items_.swap(run.items);
-  run.items.clear();
-  safe_until_ = run.safe_until;
+void BatchMachine::Start(MessageBatch& batch) {
+  ONCEMQ_CHECK(step_ == BatchStep::kSettled, "one run at a time");
+  items_.swap(batch.items);
+  batch.items.clear();
+  safe_until_ = batch.safe_until;
   spoiled_ = false;
   at_ = 0;
   progress_.assign(items_.size(), Progress{});
@@ -28,13 +28,13 @@ void RunMachine::Start(Run& run) {
   ReleaseEarlier();
 }
 
-void RunMachine::ReleaseEarlier() {
+void BatchMachine::ReleaseEarlier() {
   round_ = ReleaseRound::kEarlier;
   CollectReleases(Part::kRelease);
-  releases_.empty() ? RestoreCarried() : void(step_ = RunStep::kRelease);
+  releases_.empty() ? RestoreCarried() : void(step_ = BatchStep::kRelease);
 }
 
-void RunMachine::CollectReleases(Part part) {
+void BatchMachine::CollectReleases(Part part) {
   releases_.clear();
   for (size_t i = 0; i < items_.size(); i++) {
     if (progress_[i].part == part) {
@@ -51,8 +51,8 @@ void RunMachine::CollectReleases(Part part) {
   changes_.resize(std::max(changes_.size(), releases_.size()));
 }
 
-void RunMachine::Released(const Status& status) {
-  ONCEMQ_CHECK(step_ == RunStep::kRelease, "an answer follows its step");
+void BatchMachine::Released(const Status& status) {
+  ONCEMQ_CHECK(step_ == BatchStep::kRelease, "an answer follows its step");
   const Part part = round_ == ReleaseRound::kEarlier ? Part::kRelease : Part::kUndo;
   for (size_t i = 0; i < items_.size(); i++) {
     if (progress_[i].part != part) {
@@ -88,7 +88,7 @@ void RunMachine::Released(const Status& status) {
   }
 }
 
-void RunMachine::RestoreCarried() {
+void BatchMachine::RestoreCarried() {
   restores_.clear();
   for (size_t i = 0; i < items_.size(); i++) {
     if (progress_[i].part == Part::kRestore) {
@@ -98,11 +98,11 @@ void RunMachine::RestoreCarried() {
     }
   }
   changes_.resize(std::max(changes_.size(), restores_.size()));
-  restores_.empty() ? ClaimAll() : void(step_ = RunStep::kRestore);
+  restores_.empty() ? ClaimAll() : void(step_ = BatchStep::kRestore);
 }
 
-void RunMachine::Restored(const Status& status) {
-  ONCEMQ_CHECK(step_ == RunStep::kRestore, "an answer follows its step");
+void BatchMachine::Restored(const Status& status) {
+  ONCEMQ_CHECK(step_ == BatchStep::kRestore, "an answer follows its step");
   for (size_t i = 0; i < items_.size(); i++) {
     if (progress_[i].part != Part::kRestore) {
       continue;
@@ -124,7 +124,7 @@ void RunMachine::Restored(const Status& status) {
   ClaimAll();
 }
 
-void RunMachine::ClaimAll() {
+void BatchMachine::ClaimAll() {
   claims_.clear();
   for (size_t i = 0; i < items_.size(); i++) {
     if (progress_[i].part == Part::kClaim) {
@@ -143,11 +143,11 @@ void RunMachine::ClaimAll() {
   if (answers_.size() < claims_.size()) {
     answers_.resize(claims_.size());
   }
-  claims_.empty() ? JudgeAll() : void(step_ = RunStep::kClaim);
+  claims_.empty() ? JudgeAll() : void(step_ = BatchStep::kClaim);
 }
 
-void RunMachine::Claimed(const Status& status) {
-  ONCEMQ_CHECK(step_ == RunStep::kClaim, "an answer follows its step");
+void BatchMachine::Claimed(const Status& status) {
+  ONCEMQ_CHECK(step_ == BatchStep::kClaim, "an answer follows its step");
   if (!status) {
     for (size_t i = 0; i < items_.size(); i++) {
       if (progress_[i].part == Part::kClaim) {
@@ -158,7 +158,7 @@ void RunMachine::Claimed(const Status& status) {
   JudgeAll();
 }
 
-void RunMachine::JudgeAll() {
+void BatchMachine::JudgeAll() {
   for (size_t begin = 0; begin < items_.size();) {
     const size_t end = LaneEnd(begin);
     JudgeLane(begin, end);
@@ -166,22 +166,22 @@ void RunMachine::JudgeAll() {
   }
   round_ = ReleaseRound::kPrefix;
   CollectReleases(Part::kUndo);
-  releases_.empty() ? RecordDoubts() : void(step_ = RunStep::kRelease);
+  releases_.empty() ? RecordDoubts() : void(step_ = BatchStep::kRelease);
 }
 
-void RunMachine::RecordDoubts() {
+void BatchMachine::RecordDoubts() {
   uncertain_.clear();
   for (size_t i = 0; i < items_.size() && policy_.level == Level::kOpaque; i++) {
     if (progress_[i].part == Part::kRun && IsUncertain(i)) {
       uncertain_.push_back({items_[i].id, items_[i].at, AttemptOf(i)});
     }
   }
-  step_ = uncertain_.empty() ? RunStep::kHandle : RunStep::kRecord;
+  step_ = uncertain_.empty() ? BatchStep::kHandle : BatchStep::kRecord;
 }
 
-void RunMachine::Recorded(const Status& status) {
-  ONCEMQ_CHECK(step_ == RunStep::kRecord, "an answer follows its step");
-  step_ = RunStep::kHandle;
+void BatchMachine::Recorded(const Status& status) {
+  ONCEMQ_CHECK(step_ == BatchStep::kRecord, "an answer follows its step");
+  step_ = BatchStep::kHandle;
   for (size_t i = 0; i < items_.size() && !status; i++) {
     if (progress_[i].part == Part::kRun && IsUncertain(i)) {
       progress_[i].claimed ? GiveUpClaim(i, Fate::kPending, policy_.store_retry)
@@ -193,16 +193,16 @@ void RunMachine::Recorded(const Status& status) {
 
 // A window may forget a claim that was released; the delivery remembers its own calls. The window
 // knows of earlier owners. The higher count is right, and either may have doubts.
-uint32_t RunMachine::AttemptOf(size_t i) const {
+uint32_t BatchMachine::AttemptOf(size_t i) const {
   const uint32_t own = items_[i].attempt + 1;
   return std::max(progress_[i].attempt, own);
 }
 
-bool RunMachine::IsUncertain(size_t i) const {
+bool BatchMachine::IsUncertain(size_t i) const {
   return progress_[i].uncertain || items_[i].touched;
 }
 
-const Grant* RunMachine::Next(BootTime now) {
+const Grant* BatchMachine::Next(BootTime now) {
   while (at_ < items_.size() && progress_[at_].part != Part::kRun) {
     at_++;
   }
@@ -213,7 +213,7 @@ const Grant* RunMachine::Next(BootTime now) {
     CompleteDone();
     return nullptr;
   }
-  const RunItem& item = items_[at_];
+  const BatchItem& item = items_[at_];
   grant_.item = &item;
   grant_.token = item.token;
   grant_.attempt = AttemptOf(at_);
@@ -221,7 +221,7 @@ const Grant* RunMachine::Next(BootTime now) {
   return &grant_;
 }
 
-void RunMachine::StopHandling() {
+void BatchMachine::StopHandling() {
   while (at_ < items_.size()) {
     const size_t end = LaneEnd(at_);
     WithdrawFrom(at_, end);
@@ -229,8 +229,8 @@ void RunMachine::StopHandling() {
   }
 }
 
-bool RunMachine::Handled(Outcome&& outcome) {
-  ONCEMQ_CHECK(step_ == RunStep::kHandle && at_ < items_.size(), "an outcome follows its Next()");
+bool BatchMachine::Handled(Outcome&& outcome) {
+  ONCEMQ_CHECK(step_ == BatchStep::kHandle && at_ < items_.size(), "an outcome follows its Next()");
   const size_t i = at_++;
   settlements_[i].handled = true;
   bool goes_on = true;
@@ -266,8 +266,8 @@ bool RunMachine::Handled(Outcome&& outcome) {
   return kept;
 }
 
-void RunMachine::SettleOthers(std::vector<Settlement>& settled) {
-  ONCEMQ_CHECK(step_ == RunStep::kHandle && at_ < items_.size(), "a handler is being called");
+void BatchMachine::SettleOthers(std::vector<Settlement>& settled) {
+  ONCEMQ_CHECK(step_ == BatchStep::kHandle && at_ < items_.size(), "a handler is being called");
   const size_t kept = at_;
   // At the level atomic its effects stand on those of the messages before it, which go now.
   spoiled_ =
@@ -289,14 +289,14 @@ void RunMachine::SettleOthers(std::vector<Settlement>& settled) {
   at_ = 0;
 }
 
-void RunMachine::ReleaseUndone() {
+void BatchMachine::ReleaseUndone() {
   round_ = ReleaseRound::kLast;
   CollectReleases(Part::kUndo);
-  releases_.empty() ? FollowOriginals() : void(step_ = RunStep::kRelease);
+  releases_.empty() ? FollowOriginals() : void(step_ = BatchStep::kRelease);
 }
 
-// A copy in the same run ends as its original did, now that this is on record (rule 18).
-void RunMachine::FollowOriginals() {
+// A copy in the same batch ends as its original did, now that this is on record (rule 18).
+void BatchMachine::FollowOriginals() {
   for (size_t i = 0; i < items_.size(); i++) {
     if (progress_[i].part != Part::kCopy) {
       continue;
@@ -318,10 +318,10 @@ void RunMachine::FollowOriginals() {
         break;
     }
   }
-  step_ = RunStep::kSettled;
+  step_ = BatchStep::kSettled;
 }
 
-std::vector<RenewRequest> RunMachine::ClaimsToRenew() const {
+std::vector<RenewRequest> BatchMachine::ClaimsToRenew() const {
   std::vector<RenewRequest> held;
   for (size_t i = 0; i < items_.size(); i++) {
     if (progress_[i].claimed) {

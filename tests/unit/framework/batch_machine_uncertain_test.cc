@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Uncertain calls are on record before they are made.
-#include "run_machine_harness.h"
+#include "batch_machine_harness.h"
 
 namespace oncemq {
 namespace {
 
-class RunMachineUncertainTest : public RunMachineTest {
+class BatchMachineUncertainTest : public BatchMachineTest {
  protected:
-  RunMachineUncertainTest() { Use({.level = Level::kOpaque}); }
+  BatchMachineUncertainTest() { Use({.level = Level::kOpaque}); }
   void Grant(bool uncertain) {
-    ASSERT_EQ(machine_->step(), RunStep::kClaim);
+    ASSERT_EQ(machine_->step(), BatchStep::kClaim);
     for (ClaimAnswer& answer : machine_->claim_answers().first(machine_->claims().size())) {
       answer = ClaimAnswer{};
       answer.answer = Answer::kGranted;
@@ -20,12 +20,12 @@ class RunMachineUncertainTest : public RunMachineTest {
   }
 };
 
-TEST_F(RunMachineUncertainTest, ACallThatMayRepeatAnEffectIsRecordedBeforeItsHandler) {
+TEST_F(BatchMachineUncertainTest, ACallThatMayRepeatAnEffectIsRecordedBeforeItsHandler) {
   Add(0, "a");
   Add(1, "b").touched = true;
   Start();
   Grant(/*uncertain=*/true);
-  ASSERT_EQ(machine_->step(), RunStep::kRecord);
+  ASSERT_EQ(machine_->step(), BatchStep::kRecord);
   ASSERT_EQ(machine_->uncertain().size(), 2u);
   EXPECT_EQ(machine_->uncertain()[0].id, "a");
   EXPECT_EQ(machine_->uncertain()[0].attempt, 2u);
@@ -33,28 +33,28 @@ TEST_F(RunMachineUncertainTest, ACallThatMayRepeatAnEffectIsRecordedBeforeItsHan
   EXPECT_EQ(Handle(), (std::vector<std::string>{"a", "b"}));
 }
 
-TEST_F(RunMachineUncertainTest, WhatIsCertainNeedsNoRecord) {
+TEST_F(BatchMachineUncertainTest, WhatIsCertainNeedsNoRecord) {
   Add(0, "a");
   Start();
   Grant(/*uncertain=*/false);
-  EXPECT_EQ(machine_->step(), RunStep::kHandle);
+  EXPECT_EQ(machine_->step(), BatchStep::kHandle);
 }
 
-TEST_F(RunMachineUncertainTest, WhereTheTargetChecksTheIdNothingIsRecorded) {
+TEST_F(BatchMachineUncertainTest, WhereTheTargetChecksTheIdNothingIsRecorded) {
   Use({.level = Level::kGuarded});
   Add(0, "a").touched = true;
   Start();
   Grant(/*uncertain=*/false);
-  EXPECT_EQ(machine_->step(), RunStep::kHandle);
+  EXPECT_EQ(machine_->step(), BatchStep::kHandle);
 }
 
-TEST_F(RunMachineUncertainTest, WithoutARecordNoUncertainCallIsMadeAndTheDoubtStays) {
+TEST_F(BatchMachineUncertainTest, WithoutARecordNoUncertainCallIsMadeAndTheDoubtStays) {
   Add(0, "a").touched = true;
   Add(0, "follows");
   Add(1, "certain");
   Start();
   Claim({Answer::kGranted, Answer::kGranted, Answer::kGranted});
-  ASSERT_EQ(machine_->step(), RunStep::kRecord);
+  ASSERT_EQ(machine_->step(), BatchStep::kRecord);
   machine_->Recorded(kLostReply);
   EXPECT_EQ(Handle(), std::vector<std::string>{"certain"});
   Complete();

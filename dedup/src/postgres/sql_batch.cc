@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sql_run.h"
+#include "sql_batch.h"
 
 #include <algorithm>
 #include <cctype>
@@ -83,7 +83,7 @@ Error OfAnotherMessage(Error error) {
 
 }  // namespace
 
-Error ErrorOfRun(const SqlRefusal& refusal, size_t ours) {
+Error ErrorOfBatch(const SqlRefusal& refusal, size_t ours) {
   Error error = SqlError(refusal);
   if (refusal.at < ours && IsUniqueViolation(refusal)) {
     error = {Code::kFenced, Effect::kNone, "another process has finished an id of this run"};
@@ -97,8 +97,9 @@ Error ErrorOfRun(const SqlRefusal& refusal, size_t ours) {
   return error;
 }
 
-SqlRun::SqlRun(const Window* window, std::shared_ptr<SqlClient> client,
-               std::vector<ClaimRequest> granted, std::vector<std::string> digests, Opening opening)
+SqlBatch::SqlBatch(const Window* window, std::shared_ptr<SqlClient> client,
+                   std::vector<ClaimRequest> granted, std::vector<std::string> digests,
+                   Opening opening)
     : EffectBatch(window),
       client_(std::move(client)),
       granted_(std::move(granted)),
@@ -107,7 +108,8 @@ SqlRun::SqlRun(const Window* window, std::shared_ptr<SqlClient> client,
   ONCEMQ_CHECK(digests_.size() == granted_.size(), "a digest for each grant");
 }
 
-std::optional<size_t> SqlRun::GrantOf(std::string_view id, const Token& token, size_t from) const {
+std::optional<size_t> SqlBatch::GrantOf(std::string_view id, const Token& token,
+                                        size_t from) const {
   for (size_t i = 0; i < granted_.size(); i++) {
     const size_t at = (from + i) % granted_.size();
     if (granted_[at].token == token && granted_[at].id == id) {
@@ -117,7 +119,7 @@ std::optional<size_t> SqlRun::GrantOf(std::string_view id, const Token& token, s
   return std::nullopt;
 }
 
-std::vector<SqlStatement> SqlRun::Opens(const DoneMarkers& markers) const {
+std::vector<SqlStatement> SqlBatch::Opens(const DoneMarkers& markers) const {
   std::vector<SqlStatement> opens = opening_.before;
   SqlStatement& insert =
       opens.emplace_back(SqlStatement{opening_.insert, markers.Inserts(opening_.scope)});
@@ -125,13 +127,13 @@ std::vector<SqlStatement> SqlRun::Opens(const DoneMarkers& markers) const {
   return opens;
 }
 
-void SqlRun::Begin() {
+void SqlBatch::Begin() {
   added_before_ = added_.size();
   wrote_ = false;
   refused_.reset();
 }
 
-Status SqlRun::Keep() {
+Status SqlBatch::Keep() {
   if (lost_ || refused_) {
     Error why = lost_ ? *lost_ : *refused_;
     Undo();
@@ -143,12 +145,12 @@ Status SqlRun::Keep() {
   return {};
 }
 
-std::string_view SqlRun::refusal() const {
+std::string_view SqlBatch::refusal() const {
   const auto& why = lost_ ? lost_ : refused_;
   return why ? std::string_view(why->message) : std::string_view();
 }
 
-void SqlRun::Undo() {
+void SqlBatch::Undo() {
   added_.Cut(added_before_);
   undo_ = undo_ || wrote_;
   wrote_ = false;
@@ -156,7 +158,7 @@ void SqlRun::Undo() {
 }
 
 // A refusal of the statements that wait, which are sent from `first` on, says whose they are.
-void SqlRun::NameAdder(SqlRefusal& refusal, size_t first) const {
+void SqlBatch::NameAdder(SqlRefusal& refusal, size_t first) const {
   for (const Adder& adder : adders_) {
     if (refusal.at >= first && refusal.at - first < adder.end) {
       refusal.text = "a statement that was added by " + std::string(adder.id) + " in attempt " +
@@ -166,20 +168,20 @@ void SqlRun::NameAdder(SqlRefusal& refusal, size_t first) const {
   }
 }
 
-void SqlRun::AllSent() {
+void SqlBatch::AllSent() {
   added_.Cut(0);
   added_before_ = 0;
   adders_.clear();
 }
 
-Error SqlRun::Lose(Error error) {
+Error SqlBatch::Lose(Error error) {
   transaction_.reset();
   lost_ = error;
   return error;
 }
 
 // A handler that does not notice is not done.
-Status SqlRun::Add(const SqlStatement& statement) {
+Status SqlBatch::Add(const SqlStatement& statement) {
   if (!added_.LastHas(statement.text) && EndsTransaction(statement.text)) {
     refused_ = OurTransaction();
     return *refused_;
@@ -196,7 +198,7 @@ Status SqlRun::Add(const SqlStatement& statement) {
 }
 
 // All that was granted, before a handler writes. Results are not known yet.
-DoneMarkers SqlRun::GrantedMarkers() const {
+DoneMarkers SqlBatch::GrantedMarkers() const {
   DoneMarkers markers(granted_.size());
   for (size_t i = 0; i < granted_.size(); i++) {
     const ClaimRequest& claim = granted_[i];
@@ -207,7 +209,7 @@ DoneMarkers SqlRun::GrantedMarkers() const {
 }
 
 // One round trip: all that is owed, and the statement.
-Result<SqlAnswer> SqlRun::Run(const SqlStatement& statement) {
+Result<SqlAnswer> SqlBatch::Run(const SqlStatement& statement) {
   if (lost_) {
     return OfAnotherMessage(*lost_);
   }
@@ -236,7 +238,7 @@ Result<SqlAnswer> SqlRun::Run(const SqlStatement& statement) {
     send.push_back({kBack});
   }
   const size_t first = send.size();
-  // Of earlier messages: they come before, and a refusal of theirs costs the run.
+  // Of earlier messages: they come before, and a refusal of theirs costs the batch.
   added_.AppendTo(send, 0, added_before_);
   const size_t added = send.size();
   if (!wrote_) {
@@ -258,12 +260,12 @@ Result<SqlAnswer> SqlRun::Run(const SqlStatement& statement) {
 }
 
 // Statements before `first` are ours, those before `added` of earlier messages.
-Result<SqlAnswer> SqlRun::Refused(SqlRefusal& refusal, size_t first, size_t added) {
+Result<SqlAnswer> SqlBatch::Refused(SqlRefusal& refusal, size_t first, size_t added) {
   if (refusal.at < added) {
     NameAdder(refusal, first);
-    return OfAnotherMessage(Lose(ErrorOfRun(refusal, first)));
+    return OfAnotherMessage(Lose(ErrorOfBatch(refusal, first)));
   }
-  Error error = ErrorOfRun(refusal, first);
+  Error error = ErrorOfBatch(refusal, first);
   if (error.code != Code::kInvalid) {
     return Lose(std::move(error));
   }
@@ -285,7 +287,7 @@ Result<SqlAnswer> SqlRun::Refused(SqlRefusal& refusal, size_t first, size_t adde
   return error;
 }
 
-Result<SqlOutcome> SqlRun::Commit(std::span<const SqlStatement> first) {
+Result<SqlOutcome> SqlBatch::Commit(std::span<const SqlStatement> first) {
   if (lost_) {
     return *lost_;
   }

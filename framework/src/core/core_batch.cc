@@ -7,57 +7,57 @@
 
 namespace oncemq {
 
-bool Core::Impl::TakeRun(Run& run, BootTime now, uint32_t limit) {
-  run.items.clear();
-  run.safe_until = BootTime::max();
+bool Core::Impl::TakeBatch(MessageBatch& batch, BootTime now, uint32_t limit) {
+  batch.items.clear();
+  batch.safe_until = BootTime::max();
   const uint32_t most = std::min(limit, options_.run);
-  TakeOwed(most, run, now);
+  TakeOwed(most, batch, now);
   // Of one partition: a store that fails holds up its own partition and no other.
-  for (uint32_t partition = lanes_.NextTurn(); partition != kNoIndex && run.items.empty();
+  for (uint32_t partition = lanes_.NextTurn(); partition != kNoIndex && batch.items.empty();
        partition = lanes_.NextTurn()) {
-    TakeFrom(partition, most, run, now);
+    TakeFrom(partition, most, batch, now);
     lanes_.EndTurn();
     At(partition).CommitIfShort(now, actions_);
   }
-  running_ += static_cast<uint32_t>(run.items.size());
-  return !run.items.empty();
+  running_ += static_cast<uint32_t>(batch.items.size());
+  return !batch.items.empty();
 }
 
-// Whether the delivery may join the run: one of owed completions takes nothing else along.
-bool Core::Impl::FitsRun(const Delivery& delivery, const Run& run) {
-  const bool only_owed = !run.items.empty() && run.items.front().stage == Stage::kApplied;
+// Whether the delivery may join the batch: one of owed completions takes nothing else along.
+bool Core::Impl::FitsBatch(const Delivery& delivery, const MessageBatch& batch) {
+  const bool only_owed = !batch.items.empty() && batch.items.front().stage == Stage::kApplied;
   return !only_owed || delivery.carried.stage == Stage::kApplied;
 }
 
 // No completion waits for claims or handlers of other messages: their claims might end meanwhile.
-// Every other run at most, so that a partition whose store fails does not hold up the others.
-void Core::Impl::TakeOwed(uint32_t most, Run& run, BootTime now) {
+// Every other batch at most, so that a partition whose store fails does not hold up the others.
+void Core::Impl::TakeOwed(uint32_t most, MessageBatch& batch, BootTime now) {
   owed_last_ = !owed_last_ && !owing_.empty();
-  while (owed_last_ && run.items.empty() && !owing_.empty()) {
+  while (owed_last_ && batch.items.empty() && !owing_.empty()) {
     const PartitionId partition = owing_.front();
     owing_.pop_front();
-    TakeFrom(partition, most, run, now);
+    TakeFrom(partition, most, batch, now);
     At(partition).CommitIfShort(now, actions_);
-    if (run.items.size() == most) {
+    if (batch.items.size() == most) {
       owing_.push_back(partition);  // perhaps there are more
     }
   }
 }
 
-void Core::Impl::TakeFrom(PartitionId partition, uint32_t most, Run& run, BootTime now) {
-  while (run.items.size() < most) {
+void Core::Impl::TakeFrom(PartitionId partition, uint32_t most, MessageBatch& batch, BootTime now) {
+  while (batch.items.size() < most) {
     const uint32_t index = lanes_.NextReady(partition);
     if (index == kNoIndex) {
       return;
     }
     const bool alone = slab_[lanes_[index].head].carried.alone;
-    const bool apart = alone || !FitsRun(slab_[lanes_[index].head], run);
-    if (apart && !run.items.empty()) {
+    const bool apart = alone || !FitsBatch(slab_[lanes_[index].head], batch);
+    if (apart && !batch.items.empty()) {
       lanes_.MakeReadyFirst(index);
       return;
     }
-    const uint32_t room = alone ? 1 : most - static_cast<uint32_t>(run.items.size());
-    const uint32_t taken = TakeLane(index, room, run, now);
+    const uint32_t room = alone ? 1 : most - static_cast<uint32_t>(batch.items.size());
+    const uint32_t taken = TakeLane(index, room, batch, now);
     if (taken > 0) {
       Lane& lane = lanes_[index];
       ONCEMQ_CHECK(lane.outstanding == 0, "a lane is with one worker at a time");
@@ -71,13 +71,13 @@ void Core::Impl::TakeFrom(PartitionId partition, uint32_t most, Run& run, BootTi
 }
 
 // Takes a prefix of the lane, or sets the lane aside where its head waits for something.
-uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, Run& run, BootTime now) {
+uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, MessageBatch& batch, BootTime now) {
   const Lane& lane = lanes_[index];
   const uint32_t limit = lane.solo ? 1 : std::min(room, options_.lane_run);
-  const size_t begin = run.items.size();
-  for (uint32_t slot = lane.head; slot != kNoIndex && run.items.size() - begin < limit;) {
+  const size_t begin = batch.items.size();
+  for (uint32_t slot = lane.head; slot != kNoIndex && batch.items.size() - begin < limit;) {
     Delivery& delivery = slab_[slot];
-    if (!FitsRun(delivery, run)) {
+    if (!FitsBatch(delivery, batch)) {
       break;
     }
     if (delivery.carried.alone && slot != lane.head) {
@@ -93,21 +93,21 @@ uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, Run& run, BootTime 
       partition.KeptBack(delivery.offset);
     }
     if (!may || !reserved) {
-      if (run.items.size() == begin) {
+      if (batch.items.size() == begin) {
         lanes_.PutAside(partition.held, index);
       }
       break;
     }
     bool copy = false;
-    if (delivery.id_hash != 0 && !HoldId(index, slot, begin, run, copy)) {
-      if (run.items.size() == begin) {
+    if (delivery.id_hash != 0 && !HoldId(index, slot, begin, batch, copy)) {
+      if (batch.items.size() == begin) {
         SetAsideForId(index, delivery.id_hash);
       }
       break;
     }
     const AssignFacts& facts = partition.facts();
     // Filled where it stays: a copy of fields that were stored just now waits for the stores.
-    RunItem& item = run.items.emplace_back();
+    BatchItem& item = batch.items.emplace_back();
     item.copy = copy;
     item.slot = slot;
     item.ticket = delivery.ticket;
@@ -131,20 +131,21 @@ uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, Run& run, BootTime 
     if (current) {
       partition.running +=
           delivery.carried.stage == Stage::kApplied ? 0 : 1;  // else it still counts
-      run.safe_until = std::min(run.safe_until, partition.safe_until());
+      batch.safe_until = std::min(batch.safe_until, partition.safe_until());
     }
     slot = delivery.next;
     if (slot != kNoIndex) {
       __builtin_prefetch(&slab_[slot], 1);
     }
   }
-  return static_cast<uint32_t>(run.items.size() - begin);
+  return static_cast<uint32_t>(batch.items.size() - begin);
 }
 
 // Reserves the id for this delivery. False: another delivery of it runs in this process, so this
-// one waits (rule 14). A copy behind its original in the same lane of the same run may come along:
-// it follows the original's outcome.
-bool Core::Impl::HoldId(uint32_t index, uint32_t slot, size_t begin, const Run& run, bool& copy) {
+// one waits (rule 14). A copy behind its original in the same lane of the same batch may come
+// along: it follows the original's outcome.
+bool Core::Impl::HoldId(uint32_t index, uint32_t slot, size_t begin, const MessageBatch& batch,
+                        bool& copy) {
   Delivery& delivery = slab_[slot];
   if (delivery.holds_id) {
     return true;  // kept through a pause, because its outcome is owed
@@ -157,10 +158,10 @@ bool Core::Impl::HoldId(uint32_t index, uint32_t slot, size_t begin, const Run& 
   }
   // Only equal bytes are a copy: what has another one's hash waits, or it would run without a hold.
   const Delivery& holder = slab_[entry->holder];
-  const bool in_this_run = run.items.size() > begin && holder.lane == index && holder.running &&
-                           holder.id_view() == delivery.id_view();
-  copy = in_this_run;
-  return in_this_run;
+  const bool in_this_batch = batch.items.size() > begin && holder.lane == index && holder.running &&
+                             holder.id_view() == delivery.id_view();
+  copy = in_this_batch;
+  return in_this_batch;
 }
 
 void Core::Impl::SetAsideForId(uint32_t index, uint64_t id_hash) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RunWatch: what other threads may know and say about a run while its handlers are called, and who
-// owns the run's thread when a handler does not return.
+// BatchWatch: what other threads may know and say about a batch while its handlers are called, and
+// who owns the batch's thread when a handler does not return.
 //
 // Thread safety: any thread; the driver's part is marked.
 #pragma once
@@ -16,26 +16,27 @@
 #include "message_locks.h"
 #include "oncemq/base/clock.h"
 #include "oncemq/base/mutex.h"
-#include "oncemq/framework/run_machine.h"
+#include "oncemq/framework/batch_machine.h"
 
 namespace oncemq {
 
-class RunWatch {
+class BatchWatch {
  public:
-  // What handlers of the run lock ends with their right to run, if the assignment stands in for it.
-  explicit RunWatch(MessageLocks* names = nullptr) : names_(names) {}
+  // What handlers of the batch lock ends with their right to run, if the assignment stands in for
+  // it.
+  explicit BatchWatch(MessageLocks* names = nullptr) : names_(names) {}
 
   enum class Ended : uint8_t {
-    kOurs,       // go on with the run
+    kOurs,       // go on with the batch
     kAbandoned,  // the runtime has ended without us: touch nothing any more
   };
 
   // --- the driver
   // `machine` is at its handle step and stays there until EndHandling.
-  void BeginHandling(RunMachine& machine, BootTime now);
+  void BeginHandling(BatchMachine& machine, BootTime now);
   Ended EndHandling();
   // Around the call that completes what is done: `machine` stays as it is meanwhile.
-  void BeginCompleting(RunMachine& machine);
+  void BeginCompleting(BatchMachine& machine);
   void EndCompleting();
   // Around each call of the handler. Inside, the machine may be changed by SettleOthers().
   void Enter() {
@@ -52,26 +53,26 @@ class RunWatch {
   // Whether handlers should be interrupted between two messages.
   bool stop_handling() const { return stop_handling_.load(std::memory_order_relaxed); }
   const std::stop_token& stop() const { return stop_token_; }
-  // Before a run starts. `stop_at`: until when its partition is surely ours.
+  // Before a batch starts. `stop_at`: until when its partition is surely ours.
   void Reset(bool on_poll_thread, BootTime stop_at);
-  // The run is settled: there is nothing to watch any more.
+  // The batch is settled: there is nothing to watch any more.
   void End();
 
   // --- everybody else
-  // No more handler calls in this run after the present one.
+  // No more handler calls in this batch after the present one.
   void StopHandling() { stop_handling_.store(true, std::memory_order_relaxed); }
-  // Whether the run that `source` belongs to is still there and was not told to stop before. If so,
-  // it counts as told: the caller requests the stop.
+  // Whether the batch that `source` belongs to is still there and was not told to stop before. If
+  // so, it counts as told: the caller requests the stop.
   bool TellStop(const std::stop_source& source);
   // It could not be requested.
   void NotTold(const std::stop_source& source);
   void SetStopAt(BootTime stop_at);
-  // True: its handlers are being called, and it is not the poll thread's run any more. At most once
-  // a run.
+  // True: its handlers are being called, and it is not the poll thread's batch any more. At most
+  // once a batch.
   bool Demote(BootTime now, microseconds budget);
   bool demoted() const;
-  // If one and the same call has been going on for `budget`: then the run's other messages are
-  // settled here, once a run, and it is about that one message only. To be asked now and then.
+  // If one and the same call has been going on for `budget`: then the batch's other messages are
+  // settled here, once a batch, and it is about that one message only. To be asked now and then.
   bool SettleOthers(BootTime now, microseconds budget, std::vector<Settlement>& settled);
   // True if one and the same call has been going on for `that_long`.
   bool Hangs(BootTime now, microseconds that_long);
@@ -103,10 +104,10 @@ class RunWatch {
   std::atomic<bool> stop_handling_{false};
   mutable Mutex mutex_;
   std::stop_source stop_source_ GUARDED_BY(mutex_);
-  std::stop_token stop_token_ = stop_source_.get_token();  // changes between runs only
+  std::stop_token stop_token_ = stop_source_.get_token();  // changes between batches only
   bool under_way_ GUARDED_BY(mutex_) = false;
   Phase phase_ GUARDED_BY(mutex_) = Phase::kOutside;
-  RunMachine* machine_ GUARDED_BY(mutex_) = nullptr;
+  BatchMachine* machine_ GUARDED_BY(mutex_) = nullptr;
   bool alone_ GUARDED_BY(mutex_) = false;  // the others are settled
   uint32_t seen_calls_ GUARDED_BY(mutex_) = 0;
   BootTime seen_at_ GUARDED_BY(mutex_);  // when the present call was first seen

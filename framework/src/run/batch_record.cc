@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "oncemq/base/check.h"
-#include "oncemq/framework/run_machine.h"
+#include "oncemq/framework/batch_machine.h"
 
 namespace oncemq {
 
-void RunMachine::CompleteDone() {
+void BatchMachine::CompleteDone() {
   completions_.clear();
   for (size_t i = 0; i < items_.size(); i++) {
     if (progress_[i].part == Part::kComplete) {
@@ -17,10 +17,10 @@ void RunMachine::CompleteDone() {
   }
   singly_ = false;
   changes_.resize(std::max(changes_.size(), completions_.size()));
-  completions_.empty() ? JournalRefused() : void(step_ = RunStep::kComplete);
+  completions_.empty() ? JournalRefused() : void(step_ = BatchStep::kComplete);
 }
 
-void RunMachine::AskToComplete(size_t i) {
+void BatchMachine::AskToComplete(size_t i) {
   CompleteRequest& completion = completions_.emplace_back();
   completion.id = items_[i].id;
   completion.token = items_[i].token;
@@ -29,8 +29,8 @@ void RunMachine::AskToComplete(size_t i) {
   completion.time = std::max(items_[i].time, items_[i].copies_until);
 }
 
-void RunMachine::Completed(const Status& status) {
-  ONCEMQ_CHECK(step_ == RunStep::kComplete, "an answer follows its step");
+void BatchMachine::Completed(const Status& status) {
+  ONCEMQ_CHECK(step_ == BatchStep::kComplete, "an answer follows its step");
   if (Atomic()) {
     return CompletedTogether(status);
   }
@@ -57,9 +57,9 @@ void RunMachine::Completed(const Status& status) {
   JournalRefused();
 }
 
-// Effects and markers of the whole run are there, or nothing is: then every message goes the whole
-// way again, and whether its marker is there after all is for the window to say.
-void RunMachine::CompletedTogether(const Status& status) {
+// Effects and markers of the whole batch are there, or nothing is: then every message goes the
+// whole way again, and whether its marker is there after all is for the window to say.
+void BatchMachine::CompletedTogether(const Status& status) {
   const bool invalid = !status && status.error().code == Code::kInvalid;
   const bool lost = !status || (!completions_.empty() && changes_[0] != Change::kMade);
   for (size_t i = 0; i < items_.size(); i++) {
@@ -75,7 +75,7 @@ void RunMachine::CompletedTogether(const Status& status) {
       settlements_[i].text = status.error().message;
       GiveUpClaim(i, Fate::kStop);
     } else if (invalid) {
-      // Another one of the run did it, or one of another run that was written meanwhile.
+      // Another one of the batch did it, or one of another batch that was written meanwhile.
       LoseEffect(i, microseconds(0));
       settlements_[i].alone = true;
     } else {
@@ -86,14 +86,14 @@ void RunMachine::CompletedTogether(const Status& status) {
 }
 
 // Whether its handler has refused it, in a way that is not on record yet.
-bool RunMachine::WasRefused(size_t i) const {
+bool BatchMachine::WasRefused(size_t i) const {
   return (progress_[i].part == Part::kJournal && progress_[i].claimed) ||
          (progress_[i].part == Part::kUndo && settlements_[i].fate == Fate::kStop &&
           settlements_[i].handled);
 }
 
-// What the handler wrote is gone with its run. The claim may be: it is released before the next.
-void RunMachine::LoseEffect(size_t i, microseconds wait) {
+// What the handler wrote is gone with its batch. The claim may be: it is released before the next.
+void BatchMachine::LoseEffect(size_t i, microseconds wait) {
   Settle(i, wait > microseconds(0) ? Fate::kPending : Fate::kWithdrawn, wait);
   settlements_[i].text.clear();
   settlements_[i].result_dropped = false;
@@ -101,7 +101,7 @@ void RunMachine::LoseEffect(size_t i, microseconds wait) {
   settlements_[i].token = items_[i].token;
 }
 
-void RunMachine::CompleteNext(size_t from) {
+void BatchMachine::CompleteNext(size_t from) {
   completions_.clear();
   for (alone_ = from; alone_ < items_.size(); alone_++) {
     if (progress_[alone_].part == Part::kComplete) {
@@ -111,7 +111,7 @@ void RunMachine::CompleteNext(size_t from) {
   JournalRefused();
 }
 
-void RunMachine::CompletedOne(size_t i, const Status& status, Change change) {
+void BatchMachine::CompletedOne(size_t i, const Status& status, Change change) {
   if (!status) {
     Unanswered(i, Stage::kApplied);
   } else if (change == Change::kMade) {
@@ -125,12 +125,12 @@ void RunMachine::CompletedOne(size_t i, const Status& status, Change change) {
 
 // The effect has happened and must be on record, with its result or without: handling it again
 // would double it, and waiting would never end.
-void RunMachine::DropResult(size_t i) {
+void BatchMachine::DropResult(size_t i) {
   settlements_[i].text.clear();
   settlements_[i].result_dropped = true;
 }
 
-void RunMachine::JournalRefused() {
+void BatchMachine::JournalRefused() {
   journal_.clear();
   for (size_t i = 0; i < items_.size(); i++) {
     const bool passed = progress_[i].part == Part::kPassed;
@@ -139,11 +139,11 @@ void RunMachine::JournalRefused() {
       journal_.push_back({&items_[i], settlements_[i].text, passed});
     }
   }
-  journal_.empty() ? ParkRefused() : void(step_ = RunStep::kJournal);
+  journal_.empty() ? ParkRefused() : void(step_ = BatchStep::kJournal);
 }
 
-void RunMachine::Journaled(const Status& status, uint64_t first_entry) {
-  ONCEMQ_CHECK(step_ == RunStep::kJournal, "an answer follows its step");
+void BatchMachine::Journaled(const Status& status, uint64_t first_entry) {
+  ONCEMQ_CHECK(step_ == BatchStep::kJournal, "an answer follows its step");
   for (size_t i = 0; i < items_.size(); i++) {
     const bool passed = progress_[i].part == Part::kPassed;
     if (progress_[i].part != Part::kJournal && !passed) {
@@ -161,7 +161,7 @@ void RunMachine::Journaled(const Status& status, uint64_t first_entry) {
   ParkRefused();
 }
 
-void RunMachine::ParkRefused() {
+void BatchMachine::ParkRefused() {
   parks_.clear();
   for (size_t i = 0; i < items_.size(); i++) {
     if (progress_[i].part == Part::kPark) {
@@ -170,11 +170,11 @@ void RunMachine::ParkRefused() {
     }
   }
   changes_.resize(std::max(changes_.size(), parks_.size()));
-  parks_.empty() ? ReleaseUndone() : void(step_ = RunStep::kPark);
+  parks_.empty() ? ReleaseUndone() : void(step_ = BatchStep::kPark);
 }
 
-void RunMachine::Parked(const Status& status) {
-  ONCEMQ_CHECK(step_ == RunStep::kPark, "an answer follows its step");
+void BatchMachine::Parked(const Status& status) {
+  ONCEMQ_CHECK(step_ == BatchStep::kPark, "an answer follows its step");
   for (size_t i = 0; i < items_.size(); i++) {
     if (progress_[i].part != Part::kPark) {
       continue;

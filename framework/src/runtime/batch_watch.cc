@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "run_watch.h"
+#include "batch_watch.h"
 
 namespace oncemq {
 
-void RunWatch::Reset(bool on_poll_thread, BootTime stop_at) {
+void BatchWatch::Reset(bool on_poll_thread, BootTime stop_at) {
   stop_handling_.store(false, std::memory_order_relaxed);
   MutexLock lock(mutex_);
-  if (stop_told_) {  // perhaps its request is still under way: not for the next run
+  if (stop_told_) {  // perhaps its request is still under way: not for the next batch
     stop_source_ = std::stop_source();
     stop_token_ = stop_source_.get_token();
   }
@@ -18,18 +18,18 @@ void RunWatch::Reset(bool on_poll_thread, BootTime stop_at) {
   under_way_ = true;
 }
 
-void RunWatch::EndNamesAt(BootTime at) {
+void BatchWatch::EndNamesAt(BootTime at) {
   if (names_ != nullptr) {
     names_->EndAt(at);
   }
 }
 
-void RunWatch::End() {
+void BatchWatch::End() {
   MutexLock lock(mutex_);
   under_way_ = false;
 }
 
-void RunWatch::BeginHandling(RunMachine& machine, BootTime now) {
+void BatchWatch::BeginHandling(BatchMachine& machine, BootTime now) {
   MutexLock lock(mutex_);
   seen_calls_ = calls_.load(std::memory_order_relaxed);
   seen_at_ = now;
@@ -39,7 +39,7 @@ void RunWatch::BeginHandling(RunMachine& machine, BootTime now) {
   began_ = renewed_ = now;
 }
 
-RunWatch::Ended RunWatch::EndHandling() {
+BatchWatch::Ended BatchWatch::EndHandling() {
   MutexLock lock(mutex_);
   machine_ = nullptr;
   if (phase_ == Phase::kAbandoned) {
@@ -49,19 +49,19 @@ RunWatch::Ended RunWatch::EndHandling() {
   return Ended::kOurs;
 }
 
-void RunWatch::BeginCompleting(RunMachine& machine) {
+void BatchWatch::BeginCompleting(BatchMachine& machine) {
   MutexLock lock(mutex_);
   phase_ = Phase::kCompleting;
   machine_ = &machine;
 }
 
-void RunWatch::EndCompleting() {
+void BatchWatch::EndCompleting() {
   MutexLock lock(mutex_);
   machine_ = nullptr;
   phase_ = Phase::kOutside;
 }
 
-bool RunWatch::TellStop(const std::stop_source& source) {
+bool BatchWatch::TellStop(const std::stop_source& source) {
   MutexLock lock(mutex_);
   if (stop_told_ || !(stop_source_ == source)) {
     return false;
@@ -73,14 +73,14 @@ bool RunWatch::TellStop(const std::stop_source& source) {
   return true;
 }
 
-void RunWatch::NotTold(const std::stop_source& source) {
+void BatchWatch::NotTold(const std::stop_source& source) {
   MutexLock lock(mutex_);
   if (stop_source_ == source) {
     stop_told_ = false;
   }
 }
 
-void RunWatch::SetStopAt(BootTime stop_at) {
+void BatchWatch::SetStopAt(BootTime stop_at) {
   MutexLock lock(mutex_);
   stop_at_ = stop_at;
   if (!stop_told_) {
@@ -88,7 +88,7 @@ void RunWatch::SetStopAt(BootTime stop_at) {
   }
 }
 
-bool RunWatch::Demote(BootTime now, microseconds budget) {
+bool BatchWatch::Demote(BootTime now, microseconds budget) {
   MutexLock lock(mutex_);
   if (phase_ != Phase::kHandling || !on_poll_thread_ || demoted_ || now < began_ + budget) {
     return false;
@@ -97,12 +97,12 @@ bool RunWatch::Demote(BootTime now, microseconds budget) {
   return true;
 }
 
-bool RunWatch::demoted() const {
+bool BatchWatch::demoted() const {
   MutexLock lock(mutex_);
   return demoted_;
 }
 
-void RunWatch::ObserveCall(BootTime now) {
+void BatchWatch::ObserveCall(BootTime now) {
   const uint32_t calls = calls_.load(std::memory_order_relaxed);
   if (calls != seen_calls_) {
     seen_calls_ = calls;
@@ -110,7 +110,7 @@ void RunWatch::ObserveCall(BootTime now) {
   }
 }
 
-bool RunWatch::SettleOthers(BootTime now, microseconds budget, std::vector<Settlement>& settled) {
+bool BatchWatch::SettleOthers(BootTime now, microseconds budget, std::vector<Settlement>& settled) {
   MutexLock lock(mutex_);
   if (phase_ != Phase::kHandling || alone_) {
     return false;
@@ -128,7 +128,7 @@ bool RunWatch::SettleOthers(BootTime now, microseconds budget, std::vector<Settl
   return true;
 }
 
-bool RunWatch::Hangs(BootTime now, microseconds that_long) {
+bool BatchWatch::Hangs(BootTime now, microseconds that_long) {
   MutexLock lock(mutex_);
   if (phase_ != Phase::kHandling) {
     return false;
@@ -137,13 +137,13 @@ bool RunWatch::Hangs(BootTime now, microseconds that_long) {
   return now >= seen_at_ + that_long;
 }
 
-// The handler has returned while somebody changes the run: it is a matter of microseconds.
-void RunWatch::AwaitChange() {
+// The handler has returned while somebody changes the batch: it is a matter of microseconds.
+void BatchWatch::AwaitChange() {
   gate_.wait(Gate::kChanging, std::memory_order_acquire);
   gate_.store(Gate::kOutside, std::memory_order_relaxed);
 }
 
-bool RunWatch::Abandon() {
+bool BatchWatch::Abandon() {
   MutexLock lock(mutex_);
   if (phase_ != Phase::kHandling) {
     return false;
@@ -153,7 +153,7 @@ bool RunWatch::Abandon() {
   return true;
 }
 
-RunWatch::Look RunWatch::Tick(BootTime now, microseconds renew_every) {
+BatchWatch::Look BatchWatch::Tick(BootTime now, microseconds renew_every) {
   Look look;
   MutexLock lock(mutex_);
   const bool handling = phase_ == Phase::kHandling;
@@ -176,7 +176,7 @@ RunWatch::Look RunWatch::Tick(BootTime now, microseconds renew_every) {
   return look;
 }
 
-void RunWatch::NotRenewed(microseconds sooner) {
+void BatchWatch::NotRenewed(microseconds sooner) {
   MutexLock lock(mutex_);
   renewed_ -= sooner;
 }
