@@ -71,7 +71,7 @@ Times Measure(Window& window, const std::vector<std::string>& ids, const Setting
   std::vector<ClaimRequest> requests(settings.ahead);
   std::vector<ClaimAnswer> answers(settings.ahead);
   std::vector<CompleteRequest> done(settings.ahead);
-  std::vector<Change> changes(settings.ahead);
+  std::vector<MarkerChange> changes(settings.ahead);
   const Answer expected = settings.duplicates ? Answer::kDuplicate : Answer::kGranted;
   for (size_t begin = 0; begin < ids.size(); begin += settings.ahead) {
     for (size_t i = 0; i < settings.ahead; i++) {

@@ -62,7 +62,7 @@ class Bench {
       done.push_back({.id = id, .token = token, .at = {0, 3, next_++}, .time = time});
     }
     std::vector<ClaimAnswer> answers(ids.size());
-    std::vector<Change> changes(ids.size());
+    std::vector<MarkerChange> changes(ids.size());
     Need(window_->Claim(claims, answers).has_value() && answers.front().answer == Answer::kGranted,
          "no claim");
     const auto effects = *window_->NewEffects(0, 3, claims);
@@ -72,7 +72,7 @@ class Bench {
       Need(effects->Keep().has_value(), "not kept");
     }
     Need(window_->CompleteWith(*effects, done, changes).has_value() &&
-             changes.front() == Change::kMade,
+             changes.front() == MarkerChange::kMade,
          "not written");
   }
   void Batched(const Ids& ids) {

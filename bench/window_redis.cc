@@ -144,10 +144,10 @@ class Bench {
       done.push_back({.id = id, .token = token, .at = {0, 3, next_++}, .time = time});
     }
     std::vector<ClaimAnswer> answers(ids.size());
-    std::vector<Change> changes(ids.size());
+    std::vector<MarkerChange> changes(ids.size());
     Expect(window.Claim(claims, answers).has_value() && answers.back().answer == Answer::kGranted,
            "no claim");
-    Expect(window.Complete(done, changes).has_value() && changes.back() == Change::kMade,
+    Expect(window.Complete(done, changes).has_value() && changes.back() == MarkerChange::kMade,
            "not completed");
   }
   static void ExpectOne(const Result<std::vector<RedisReply>>& replies) {

@@ -71,8 +71,8 @@ void FillWindow(const std::string& url, size_t from, size_t to, bool finish) {
     std::vector<ClaimAnswer> answers(ids.size());
     Require(window->Claim(claims, answers) && answers.back().answer == Answer::kGranted,
             "no claim");
-    std::vector<Change> changes(ids.size());
-    Require(!finish || (window->Complete(done, changes) && changes.back() == Change::kMade),
+    std::vector<MarkerChange> changes(ids.size());
+    Require(!finish || (window->Complete(done, changes) && changes.back() == MarkerChange::kMade),
             "not completed");
   });
 }

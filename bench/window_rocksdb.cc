@@ -129,7 +129,7 @@ class WindowSide final : public Side {
   std::vector<ClaimRequest> claims_;
   std::vector<ClaimAnswer> answers_;
   std::vector<CompleteRequest> completions_;
-  std::vector<Change> changes_;
+  std::vector<MarkerChange> changes_;
   uint64_t attempt_ = 0;
   int64_t offset_ = 0;
 };

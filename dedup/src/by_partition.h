@@ -36,8 +36,8 @@ inline void RefuseUnopened(std::span<ClaimAnswer> answers) {
   refused.answer = Answer::kFenced;
   std::fill(answers.begin(), answers.end(), refused);
 }
-inline void RefuseUnopened(std::span<Change> answers) {
-  std::fill(answers.begin(), answers.end(), Change::kFenced);
+inline void RefuseUnopened(std::span<MarkerChange> answers) {
+  std::fill(answers.begin(), answers.end(), MarkerChange::kFenced);
 }
 
 // `send(where, begin, count)` returns a Status. After the first part an error leaves open what was

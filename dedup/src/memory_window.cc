@@ -112,7 +112,7 @@ Status MemoryWindow::Claim(std::span<const ClaimRequest> requests, std::span<Cla
   return room ? Apply(requests, answers) : room;
 }
 
-Status MemoryWindow::Park(std::span<const ParkRequest> requests, std::span<Change> answers) {
+Status MemoryWindow::Park(std::span<const ParkRequest> requests, std::span<MarkerChange> answers) {
   if (Status fit = CheckBatch(capabilities_, requests, answers.size()); !fit) {
     return fit;
   }
@@ -123,7 +123,7 @@ Status MemoryWindow::Park(std::span<const ParkRequest> requests, std::span<Chang
 }
 
 Status MemoryWindow::Complete(std::span<const CompleteRequest> requests,
-                              std::span<Change> answers) {
+                              std::span<MarkerChange> answers) {
   if (Status fit = CheckBatch(capabilities_, requests, answers.size()); !fit) {
     return fit;
   }
@@ -131,7 +131,8 @@ Status MemoryWindow::Complete(std::span<const CompleteRequest> requests,
   return Apply(requests, answers);
 }
 
-Status MemoryWindow::Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) {
+Status MemoryWindow::Release(std::span<const ReleaseRequest> requests,
+                             std::span<MarkerChange> answers) {
   if (Status fit = CheckBatch(capabilities_, requests, answers.size()); !fit) {
     return fit;
   }
@@ -139,7 +140,8 @@ Status MemoryWindow::Release(std::span<const ReleaseRequest> requests, std::span
   return Apply(requests, answers);
 }
 
-Status MemoryWindow::Renew(std::span<const RenewRequest> requests, std::span<Change> answers) {
+Status MemoryWindow::Renew(std::span<const RenewRequest> requests,
+                           std::span<MarkerChange> answers) {
   if (Status fit = CheckBatch(capabilities_, requests, answers.size()); !fit) {
     return fit;
   }
@@ -147,7 +149,8 @@ Status MemoryWindow::Renew(std::span<const RenewRequest> requests, std::span<Cha
   return Apply(requests, answers);
 }
 
-Status MemoryWindow::Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) {
+Status MemoryWindow::Restore(std::span<const RestoreRequest> requests,
+                             std::span<MarkerChange> answers) {
   if (Status fit = CheckBatch(capabilities_, requests, answers.size()); !fit) {
     return fit;
   }

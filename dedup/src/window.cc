@@ -74,7 +74,8 @@ Result<std::unique_ptr<EffectBatch>> Window::NewEffects(uint32_t, int32_t,
   return Error{Code::kInvalid, Effect::kNone, "this window keeps no effects"};
 }
 
-Status Window::CompleteWith(EffectBatch&, std::span<const CompleteRequest>, std::span<Change>) {
+Status Window::CompleteWith(EffectBatch&, std::span<const CompleteRequest>,
+                            std::span<MarkerChange>) {
   return Error{Code::kInvalid, Effect::kNone, "this window keeps no effects"};
 }
 
@@ -86,7 +87,7 @@ Result<std::vector<UncertainRecord>> Window::ListUncertain(WallTime) {
   return Error{Code::kInvalid, Effect::kNone, "this window keeps no record of uncertain calls"};
 }
 
-Status Window::ForgetByHand(std::span<const std::string_view>, std::span<Change>) {
+Status Window::ForgetByHand(std::span<const std::string_view>, std::span<MarkerChange>) {
   return Error{Code::kInvalid, Effect::kNone, "this window forgets no id by hand"};
 }
 
@@ -108,11 +109,11 @@ StoreLosses Window::losses() const {
   return {};
 }
 
-Status Window::Committed(std::span<const Progress> progress, std::span<Change> answers) {
+Status Window::Committed(std::span<const Progress> progress, std::span<MarkerChange> answers) {
   if (answers.size() < progress.size()) {
     return Error{Code::kInvalid, Effect::kNone, "fewer places for answers than requests"};
   }
-  std::fill_n(answers.begin(), progress.size(), Change::kMade);
+  std::fill_n(answers.begin(), progress.size(), MarkerChange::kMade);
   return {};
 }
 

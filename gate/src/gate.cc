@@ -300,7 +300,7 @@ Status GateCore::ResolveClaimed(Held& operation, Gate::Outcome outcome) {
       .token = operation.token,
       .result = stored,
       .keep = applied ? options_.retention.Keep(clock_.Wall()) : milliseconds(1)};
-  Change change{};
+  MarkerChange change{};
   const Status done = Ask(*window_, Until(), [&] {
     return window_->Complete({&request, 1}, {&change, 1});
   });
@@ -311,7 +311,7 @@ Status GateCore::ResolveClaimed(Held& operation, Gate::Outcome outcome) {
   // Within its lease nobody else ends the claim: an earlier try did, its answer was lost, and it is
   // forgotten by now.
   const bool was_ours = !applied && BootNow() - begun < options_.lease;
-  return change == Change::kMade || was_ours
+  return change == MarkerChange::kMade || was_ours
              ? Status()
              : Error{Code::kFenced, Effect::kNone, operation.ref + ": a caller was faster"};
 }

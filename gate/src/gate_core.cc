@@ -389,11 +389,11 @@ Status GateCore::Finish(Held& held, const std::string_view* result) {
       CompleteRequest{.id = held.ref, .token = held.token, .result = bytes, .keep = keep},
       CompleteRequest{.id = held.index, .token = held.token, .result = index, .keep = keep}};
   const size_t count = held.index.empty() ? 1 : 2;
-  std::array<Change, 2> changes{};
+  std::array<MarkerChange, 2> changes{};
   const Status done = Ask(*held.window, until, [&] {
     return held.window->Complete({requests.data(), count}, {changes.data(), count});
   });
-  if (done && changes[0] != Change::kMade) {
+  if (done && changes[0] != MarkerChange::kMade) {
     totals_.overtaken++;
     return Error{Code::kFenced, Effect::kNone,
                  held.ref + ": its lease had ended, and somebody else has taken it over"};
@@ -422,7 +422,7 @@ Status GateCore::Release(const Held& operation, bool uncertain, BootTime until) 
       ReleaseRequest{operation.ref, operation.token, uncertain},
       ReleaseRequest{operation.index, operation.token, false}};
   const size_t count = operation.index.empty() ? 1 : 2;
-  std::array<Change, 2> changes{};
+  std::array<MarkerChange, 2> changes{};
   return Ask(*operation.window, until, [&] {
     return operation.window->Release({requests.data(), count}, {changes.data(), count});
   });
@@ -456,12 +456,12 @@ Status GateCore::Renew(const Held& held, milliseconds lease) {
       RenewRequest{.id = held.ref, .token = held.token, .lease = its},
       RenewRequest{.id = held.index, .token = held.token, .lease = its}};
   const size_t count = held.index.empty() ? 1 : 2;
-  std::array<Change, 2> changes{};
+  std::array<MarkerChange, 2> changes{};
   const Status done = Ask(*held.window, Until(), [&] {
     return held.window->Renew({requests.data(), count}, {changes.data(), count});
   });
   // The index holds nobody back: if it ended a moment earlier, Final() writes it all the same.
-  if (done && changes[0] != Change::kMade) {
+  if (done && changes[0] != MarkerChange::kMade) {
     return Error{Code::kFenced, Effect::kNone,
                  held.ref + ": its lease cannot be renewed: it has ended, or somebody else has it"};
   }
@@ -524,7 +524,7 @@ void GateCore::ReleaseAbandoned(Window& window, BootTime until) {
   for (const UnusedClaim& one : some) {
     requests.push_back({.id = one.id, .token = one.token});
   }
-  std::vector<Change> changes(requests.size());
+  std::vector<MarkerChange> changes(requests.size());
   if (!window.Release(requests, changes)) {
     MutexLock lock(mutex_);
     abandoned_.insert(abandoned_.end(), some.begin(), some.end());

@@ -52,9 +52,9 @@ class ClockSetBack : public ::testing::TestWithParam<ClockOfServer> {
     EXPECT_TRUE(done) << ToString(done.error());
     return answer;
   }
-  Change Restore(OwnerEpoch owner_epoch) {
+  MarkerChange Restore(OwnerEpoch owner_epoch) {
     const RestoreRequest request{.id = "x", .at = {0, 4, 9}, .owner_epoch = owner_epoch};
-    Change change{};
+    MarkerChange change{};
     EXPECT_TRUE(window_->Restore({&request, 1}, {&change, 1}));
     return change;
   }
@@ -109,9 +109,9 @@ TEST_P(ClockSetBack, ARestoreWaitsForTheLeaseOnly) {
   const OwnerEpoch owner_epoch = *window_->RaiseOwnerEpoch(0, 4, 0);
   ASSERT_EQ(Claim({.id = "x", .token = {1, 1}}).answer, Answer::kGranted);
   SetBack();
-  EXPECT_EQ(Restore(owner_epoch), Change::kInFlight);
+  EXPECT_EQ(Restore(owner_epoch), MarkerChange::kInFlight);
   Advance(kLease);
-  EXPECT_EQ(Restore(owner_epoch), Change::kMade);
+  EXPECT_EQ(Restore(owner_epoch), MarkerChange::kMade);
 }
 
 // Its holder renews, and the clock has passed its grant.

@@ -42,7 +42,7 @@ class DiskDamage : public ::testing::TestWithParam<Life> {
     for (int64_t i = from; i < to; i += 35) {
       ASSERT_TRUE(FinishIds(**window, i, i + 35));
       const Progress progress{0, 0, *owner_epoch, i + 35, kThen};
-      Change change{};
+      MarkerChange change{};
       ASSERT_TRUE((*window)->Announce({}));
       ASSERT_TRUE((*window)->Committed({&progress, 1}, {&change, 1}));
     }

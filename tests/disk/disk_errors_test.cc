@@ -31,7 +31,7 @@ class DiskErrors : public ::testing::Test {
     const auto owner_epoch = window.RaiseOwnerEpoch(0, 0, 0);
     for (int64_t i = 0; owner_epoch && i < kErrorIds; i += kStep) {
       const Progress progress{0, 0, *owner_epoch, i + kStep, kThen};
-      Change change{};
+      MarkerChange change{};
       if (!FinishIds(window, i, i + kStep)) {
         return i;
       }

@@ -46,7 +46,7 @@ int Run(const std::string& directory, uint32_t generation, int64_t first, int64_
       return 1;
     }
     const Progress progress{0, 0, *owner_epoch, i + kBatch, kThen};
-    Change change{};
+    MarkerChange change{};
     if (Status kept = (*window)->Committed({&progress, 1}, {&change, 1}); !kept) {
       Say("failed: " + ToString(kept.error()));
       return 1;

@@ -33,7 +33,7 @@ uint64_t BytesOfTables(const std::string& store) {
 // one.
 bool ForgetsBelow(Window& window, int64_t number, const Progress& progress) {
   return Eventually(std::chrono::seconds(30), [&] {
-    Change change{};
+    MarkerChange change{};
     EXPECT_TRUE(window.Committed({&progress, 1}, {&change, 1}));
     return *Unknown(window, 0, number) == number;
   });
@@ -76,7 +76,7 @@ Status FinishAtTheirTimes(Window& window, int64_t from, int64_t to) {
       return claimed;
     }
     const CompleteRequest completion{.id = id, .token = token, .at = {0, 0, i}, .time = time};
-    Change change{};
+    MarkerChange change{};
     if (Status completed = window.Complete({&completion, 1}, {&change, 1}); !completed) {
       return completed;
     }

@@ -322,7 +322,7 @@ TEST_F(DiskPartitions, AStoreThatFailsForLongIsStillTheOneThatWasHeld) {
   const OwnerEpoch owner_epoch = *(*windows)->RaiseOwnerEpoch(0, 1, 0);
   ASSERT_TRUE(Announce(**windows, 0, 1));
   const Progress progress{0, 1, owner_epoch, 7, kThen, known->incarnation};
-  Change change{};
+  MarkerChange change{};
   ASSERT_TRUE((*windows)->Committed({&progress, 1}, {&change, 1}));
   (*windows)->Close(0, 1);
   ASSERT_TRUE(Open(**windows, 1)) << "whose commits are still to come";
@@ -368,9 +368,9 @@ TEST_F(DiskPartitions, AnotherOrderOfTopicsGoesOnWithTheSameStores) {
     ASSERT_EQ(Claim(*windows, {0, 1, 3})->answer, Answer::kGranted);
     const std::string id = IdNumber(3);
     const CompleteRequest done{.id = id, .token = {1, 1}, .at = {0, 1, 3}, .time = kThen};
-    Change change{};
+    MarkerChange change{};
     ASSERT_TRUE(windows->Complete({&done, 1}, {&change, 1}));
-    ASSERT_EQ(change, Change::kMade);
+    ASSERT_EQ(change, MarkerChange::kMade);
     ASSERT_TRUE(Announce(*windows, 0, 1));
     const Progress progress{0, 1, former, 7, kThen};
     ASSERT_TRUE(windows->Committed({&progress, 1}, {&change, 1}));
@@ -408,14 +408,14 @@ TEST_F(DiskPartitions, EffectsAndRestoredIdsKnowTheirPartitionByItsPresentNumber
   ASSERT_TRUE(effects->rows()->Put("row", "value"));
   const std::string id = IdNumber(3);
   const CompleteRequest done{.id = id, .token = {1, 1}, .at = {3, 1, 3}, .time = kThen};
-  Change change{};
+  MarkerChange change{};
   ASSERT_TRUE(windows->CompleteWith(*effects, {&done, 1}, {&change, 1}));
-  EXPECT_EQ(change, Change::kMade);
+  EXPECT_EQ(change, MarkerChange::kMade);
   EXPECT_EQ(**(*windows->NewEffects(3, 1, {}))->rows()->Get("row"), "value");
   const RestoreRequest restore{
       .id = "other", .at = {3, 1, 4}, .owner_epoch = owner_epoch, .time = kThen};
   ASSERT_TRUE(windows->Restore({&restore, 1}, {&change, 1}));
-  EXPECT_EQ(change, Change::kMade);
+  EXPECT_EQ(change, MarkerChange::kMade);
 }
 
 TEST_F(DiskPartitions, OnlyTheWindowsThatMadeABatchTakeItAndNotWithoutARequest) {
@@ -429,7 +429,7 @@ TEST_F(DiskPartitions, OnlyTheWindowsThatMadeABatchTakeItAndNotWithoutARequest) 
   ASSERT_EQ(Claim(*windows, {0, 1, 3})->answer, Answer::kGranted);
   const std::string id = IdNumber(3);
   const CompleteRequest done{.id = id, .token = {1, 1}, .at = {0, 1, 3}, .time = kThen};
-  Change change{};
+  MarkerChange change{};
   const auto foreign = *others->NewEffects(0, 1, {});
   ASSERT_TRUE(foreign->rows()->Put("row", "of the others"));
   const Status refused = windows->CompleteWith(*foreign, {&done, 1}, {&change, 1});
@@ -442,7 +442,7 @@ TEST_F(DiskPartitions, OnlyTheWindowsThatMadeABatchTakeItAndNotWithoutARequest) 
   EXPECT_EQ(without.error().code, Code::kInvalid);
   EXPECT_EQ(*(*windows->NewEffects(0, 1, {}))->rows()->Get("row"), std::nullopt);
   ASSERT_TRUE(windows->CompleteWith(*effects, {&done, 1}, {&change, 1}));
-  EXPECT_EQ(change, Change::kMade);
+  EXPECT_EQ(change, MarkerChange::kMade);
 }
 
 }  // namespace

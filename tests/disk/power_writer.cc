@@ -81,7 +81,7 @@ class Writer {
       completions.push_back({.id = id, .token = token, .at = {0, 0, i}, .time = TimeOfId(i)});
     }
     std::vector<ClaimAnswer> answers(claims.size());
-    std::vector<Change> changes(claims.size());
+    std::vector<MarkerChange> changes(claims.size());
     if (Status claimed = window_->Claim(claims, answers); !claimed) {
       return claimed;
     }
@@ -101,7 +101,7 @@ class Writer {
     const std::array<Progress, 2> progress = {
         {{0, 0, owner_epochs_[0], frontier, TimeOfId(frontier)},
          {0, 1, owner_epochs_[1], frontier, TimeOfId(frontier)}}};
-    std::array<Change, 2> changes{};
+    std::array<MarkerChange, 2> changes{};
     return window_->Committed(progress, changes);
   }
 

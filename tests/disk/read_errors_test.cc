@@ -183,7 +183,7 @@ struct AloneIds {
   std::vector<ClaimRequest> claims;
   std::vector<CompleteRequest> completions;
   std::vector<ClaimAnswer> answers;
-  std::vector<Change> changes;
+  std::vector<MarkerChange> changes;
 };
 
 // Its own ids need no look: it reads for the sweep alone.
@@ -213,7 +213,7 @@ TEST(DiskSweepReads, ACompletionWhoseSweepCannotReadIsMadeByItsRepetition) {
       completed = window->Complete(batch.completions, batch.changes);
     }
     ASSERT_TRUE(completed) << ToString(completed.error());
-    EXPECT_EQ(std::count(batch.changes.begin(), batch.changes.end(), Change::kMade), 100);
+    EXPECT_EQ(std::count(batch.changes.begin(), batch.changes.end(), MarkerChange::kMade), 100);
   }
   EXPECT_GT(failed, 0) << "or nothing was read";
 }

@@ -36,10 +36,10 @@ class ScanEffectsTest : public ::testing::Test {
     EXPECT_TRUE((*effects)->rows()->Add("sum", 5));
     EXPECT_TRUE((*effects)->Keep());
     const CompleteRequest complete{.id = id, .token = token, .at = claim.at};
-    Change change;
+    MarkerChange change;
     if (done) {
       EXPECT_TRUE(window.CompleteWith(**effects, {&complete, 1}, {&change, 1}));
-      EXPECT_EQ(change, Change::kMade);
+      EXPECT_EQ(change, MarkerChange::kMade);
     }
   }
 

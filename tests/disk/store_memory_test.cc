@@ -53,7 +53,7 @@ class DiskStoreMemory : public ::testing::Test {
       done.push_back({.id = id, .token = token, .at = {0, partition, i}, .time = kThen});
     }
     std::vector<ClaimAnswer> answers(claims.size());
-    std::vector<Change> changes(done.size());
+    std::vector<MarkerChange> changes(done.size());
     ASSERT_TRUE(windows.Claim(claims, answers));
     ASSERT_TRUE(windows.Complete(done, changes));
   }
@@ -66,7 +66,7 @@ class DiskStoreMemory : public ::testing::Test {
   static void Commit(Window& windows, int32_t partition) {
     const Progress progress{
         .partition = partition, .owner_epoch = 1, .frontier = 0, .watermark = kThen};
-    Change change{};
+    MarkerChange change{};
     ASSERT_TRUE(windows.Committed({&progress, 1}, {&change, 1}));
   }
   static StoreStat StatOf(Window& windows, size_t index) {

@@ -33,7 +33,7 @@ class DiskWaiting : public ::testing::Test {
   }
   Status Committed(int64_t frontier, LogTime watermark) {
     const Progress progress{0, 0, owner_epoch_, frontier, watermark};
-    Change change{};
+    MarkerChange change{};
     return window_->Committed({&progress, 1}, {&change, 1});
   }
   // Whether new ids are claimed and finished without waiting for `held`.

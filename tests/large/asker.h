@@ -64,10 +64,10 @@ class Asker {
       for (size_t i = 0; i < ids_.size(); i++) {
         requests.push_back({ids_[i], {attempt_, first + i + 1}, At(first + i), {}});
       }
-      std::vector<Change> changes(requests.size());
+      std::vector<MarkerChange> changes(requests.size());
       ASSERT_TRUE(window_.Complete(requests, changes).has_value());
-      for (const Change change : changes) {
-        count += change == Change::kMade ? 1 : 0;
+      for (const MarkerChange change : changes) {
+        count += change == MarkerChange::kMade ? 1 : 0;
       }
     });
     return count;

@@ -78,16 +78,16 @@ class PostgresAgeing : public ::testing::Test {
                      : effects->sql()->Add(insert).has_value());
     ASSERT_TRUE(effects->Keep());
     const CompleteRequest done{.id = id, .token = claim.token, .at = claim.at, .time = claim.time};
-    Change change = Change::kFenced;
+    MarkerChange change = MarkerChange::kFenced;
     ASSERT_TRUE(window.CompleteWith(*effects, {&done, 1}, {&change, 1}));
-    ASSERT_EQ(change, Change::kMade);
+    ASSERT_EQ(change, MarkerChange::kMade);
   }
   static void Commit(Window& window, OwnerEpoch owner_epoch, int64_t frontier, LogTime watermark) {
     const Progress progress{
         .partition = 3, .owner_epoch = owner_epoch, .frontier = frontier, .watermark = watermark};
-    Change change = Change::kFenced;
+    MarkerChange change = MarkerChange::kFenced;
     ASSERT_TRUE(window.Committed({&progress, 1}, {&change, 1}));
-    ASSERT_EQ(change, Change::kMade);
+    ASSERT_EQ(change, MarkerChange::kMade);
   }
 
   PostgresServer* server_ = nullptr;

@@ -45,9 +45,9 @@ class PostgresOneId : public ::testing::TestWithParam<Level> {
     EXPECT_TRUE(window.Claim({&claim, 1}, {&answer, 1}));
     return answer.answer;
   }
-  static Change Complete(Window& window, const Coordinates& at, uint64_t token) {
+  static MarkerChange Complete(Window& window, const Coordinates& at, uint64_t token) {
     const CompleteRequest done{.id = "x", .token = {1, token}, .at = at};
-    Change change{};
+    MarkerChange change{};
     EXPECT_TRUE(window.Complete({&done, 1}, {&change, 1}));
     return change;
   }
@@ -70,7 +70,7 @@ TEST_P(PostgresOneId, AScopeOfAnEarlierVersionKeepsItsIdsAndSaysSoOnce) {
     const auto before = Open(/*partition_owned=*/false);
     ASSERT_TRUE(before) << ToString(before.error());
     EXPECT_EQ(Claim(**before, here, 1), Answer::kGranted);
-    EXPECT_EQ(Complete(**before, here, 1), Change::kMade);
+    EXPECT_EQ(Complete(**before, here, 1), MarkerChange::kMade);
   }
   MakeOlder();
   LogFile log;
@@ -103,16 +103,16 @@ TEST_P(PostgresOneId, AnIdIsFoundAndForgottenByItselfInWhicheverPartitionItIs) {
   }
   const Coordinates at{0, 4, 5};
   EXPECT_EQ(Claim(**window, at, 1), Answer::kGranted);
-  EXPECT_EQ(Complete(**window, at, 1), Change::kMade);
+  EXPECT_EQ(Complete(**window, at, 1), MarkerChange::kMade);
   EXPECT_EQ(Peek(**window).state, MarkerState::kDone);
   EXPECT_EQ(Peek(**window).at, at);
   const std::string_view id = "x";
-  Change change{};
+  MarkerChange change{};
   ASSERT_TRUE((*window)->ForgetByHand({&id, 1}, {&change, 1}));
-  EXPECT_EQ(change, Change::kMade);
+  EXPECT_EQ(change, MarkerChange::kMade);
   EXPECT_EQ(Peek(**window).state, MarkerState::kNone);
   ASSERT_TRUE((*window)->ForgetByHand({&id, 1}, {&change, 1}));
-  EXPECT_EQ(change, Change::kFenced);
+  EXPECT_EQ(change, MarkerChange::kFenced);
   EXPECT_EQ(Claim(**window, at, 2), Answer::kGranted);
 }
 

@@ -75,10 +75,10 @@ class PostgresValues : public ::testing::Test {
   void Complete(EffectBatch& effects, const ClaimRequest& claim) {
     const CompleteRequest request{
         .id = claim.id, .token = claim.token, .at = claim.at, .time = claim.time};
-    Change change{};
+    MarkerChange change{};
     const Status done = window_->CompleteWith(effects, {&request, 1}, {&change, 1});
     EXPECT_TRUE(done) << ToString(done.error());
-    EXPECT_EQ(change, Change::kMade);
+    EXPECT_EQ(change, MarkerChange::kMade);
   }
   // One message whose statement is this one.
   void Message(const SqlStatement& statement, bool added) {
@@ -268,7 +268,7 @@ TEST_F(PostgresValues, ARefusedAdditionIsTheFaultOfItsOwnMessage) {
     }
     const CompleteRequest request{
         .id = claims[0].id, .token = claims[0].token, .at = claims[0].at, .time = claims[0].time};
-    Change change{};
+    MarkerChange change{};
     const Status done = window_->CompleteWith(*effects, {&request, 1}, {&change, 1});
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, Code::kInvalid) << "each comes again alone";

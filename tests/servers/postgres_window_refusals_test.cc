@@ -77,12 +77,13 @@ class PostgresRefusalsTest : public ::testing::Test {
     const Status claimed = window.Claim({&request, 1}, {&answer, 1});
     return claimed ? Result<Answer>(answer.answer) : claimed.error();
   }
-  static Result<Change> Complete(Window& window, EffectBatch& effects, const ClaimRequest& claim) {
+  static Result<MarkerChange> Complete(Window& window, EffectBatch& effects,
+                                       const ClaimRequest& claim) {
     const CompleteRequest request{
         .id = claim.id, .token = claim.token, .at = claim.at, .time = claim.time};
-    Change change{};
+    MarkerChange change{};
     const Status done = window.CompleteWith(effects, {&request, 1}, {&change, 1});
-    return done ? Result<Change>(change) : done.error();
+    return done ? Result<MarkerChange>(change) : done.error();
   }
   // The refusal of a statement; a message after it in the run has its effect all the same.
   Code Refused(Window& window, std::string_view text, std::vector<SqlValue> values = {}) {
@@ -98,7 +99,7 @@ class PostgresRefusalsTest : public ::testing::Test {
     effects->Begin();
     EXPECT_TRUE(effects->sql()->Run({"UPDATE accounts SET cents = cents + 1"})) << text;
     EXPECT_TRUE(effects->Keep());
-    EXPECT_EQ(*Complete(window, *effects, claims[1]), Change::kMade) << text;
+    EXPECT_EQ(*Complete(window, *effects, claims[1]), MarkerChange::kMade) << text;
     return refused.error().code;
   }
   // The same at the end of a run.
@@ -119,9 +120,9 @@ class PostgresRefusalsTest : public ::testing::Test {
                             .owner_epoch = owner_epoch,
                             .frontier = frontier,
                             .watermark = watermark};
-    Change change{};
+    MarkerChange change{};
     const Status told = window.Committed({&progress, 1}, {&change, 1});
-    EXPECT_EQ(change, Change::kMade);
+    EXPECT_EQ(change, MarkerChange::kMade);
     return told;
   }
   static LogTime Watermark(Window& window, int32_t partition) {
@@ -143,7 +144,7 @@ class PostgresRefusalsTest : public ::testing::Test {
                                  .at = claim.at,
                                  .result = result,
                                  .time = claim.time};
-      Change change{};
+      MarkerChange change{};
       ASSERT_TRUE(window.Complete({&done, 1}, {&change, 1}));
     }
   }
@@ -216,7 +217,7 @@ TEST_F(PostgresRefusalsTest, MarkersOfARunKeepResultsAndLaterTimes) {
   effects->Begin();
   ASSERT_TRUE(effects->sql()->Run({"UPDATE accounts SET cents = cents + 1"}));
   ASSERT_TRUE(effects->Keep());
-  Change changes[3];
+  MarkerChange changes[3];
   ASSERT_TRUE(window->CompleteWith(*effects, done, changes));
   EXPECT_EQ(Sql("SELECT string_agg(off || ':' || filed - 1600000000000 || ':' || "
                 "coalesce(convert_from(result, 'UTF8'), ''), ' ' ORDER BY off) "
@@ -285,7 +286,7 @@ TEST_F(PostgresRefusalsTest, AnOwnershipIsNotRaisedBehindARunThatPauses) {
   ASSERT_FALSE(raised);
   EXPECT_EQ(raised.error().code, Code::kUnavailable);
   ASSERT_TRUE(effects->Keep());
-  EXPECT_EQ(*Complete(*first, *effects, claims[0]), Change::kMade);
+  EXPECT_EQ(*Complete(*first, *effects, claims[0]), MarkerChange::kMade);
   EXPECT_TRUE(Eventually(milliseconds(5'000),
                          [&] { return second->RaiseOwnerEpoch(0, 3, 0).has_value(); }));
 }

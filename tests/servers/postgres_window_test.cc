@@ -82,12 +82,13 @@ class PostgresWindowTest : public ::testing::Test {
                                               const std::vector<ClaimRequest>& granted) {
     return *window.NewEffects(0, 3, granted);
   }
-  static Result<Change> Complete(Window& window, EffectBatch& effects, const ClaimRequest& claim) {
+  static Result<MarkerChange> Complete(Window& window, EffectBatch& effects,
+                                       const ClaimRequest& claim) {
     const CompleteRequest request{
         .id = claim.id, .token = claim.token, .at = claim.at, .time = claim.time};
-    Change change{};
+    MarkerChange change{};
     const Status done = window.CompleteWith(effects, {&request, 1}, {&change, 1});
-    return done ? Result<Change>(change) : done.error();
+    return done ? Result<MarkerChange>(change) : done.error();
   }
   static Result<SqlAnswer> Move(EffectBatch& effects, int64_t cents) {
     const std::string_view from = "a";
@@ -117,7 +118,7 @@ class PostgresWindowTest : public ::testing::Test {
       done.push_back({.id = id, .token = claims.back().token, .keep = keep});
     }
     std::vector<ClaimAnswer> answers(ids.size());
-    std::vector<Change> changes(ids.size());
+    std::vector<MarkerChange> changes(ids.size());
     EXPECT_TRUE(window.Claim(claims, answers));
     EXPECT_TRUE(window.Complete(done, changes));
   }
@@ -137,11 +138,11 @@ TEST_F(PostgresWindowTest, EffectsAndMarkersAreThereTogether) {
   ASSERT_TRUE(Move(*effects, 30));
   ASSERT_TRUE(effects->Keep());
   EXPECT_EQ(Cents("a"), "100") << "nobody else sees it before";
-  EXPECT_EQ(*Complete(*window, *effects, claims[0]), Change::kMade);
+  EXPECT_EQ(*Complete(*window, *effects, claims[0]), MarkerChange::kMade);
   EXPECT_EQ(Cents("a"), "70");
   EXPECT_EQ(Cents("b"), "30");
   EXPECT_EQ(Claim(*Open(), Request("x")), Answer::kDuplicate);
-  EXPECT_EQ(*Complete(*window, *effects, claims[0]), Change::kFenced) << "it is written once";
+  EXPECT_EQ(*Complete(*window, *effects, claims[0]), MarkerChange::kFenced) << "it is written once";
 }
 
 TEST_F(PostgresWindowTest, StatementsThatAreAddedGoWithTheMarkersInOneTransaction) {
@@ -157,7 +158,7 @@ TEST_F(PostgresWindowTest, StatementsThatAreAddedGoWithTheMarkersInOneTransactio
   effects->Begin();
   ASSERT_TRUE(AddMove(*effects, 50));
   effects->Undo();
-  EXPECT_EQ(*Complete(*window, *effects, claims[0]), Change::kMade);
+  EXPECT_EQ(*Complete(*window, *effects, claims[0]), MarkerChange::kMade);
   EXPECT_EQ(Cents("a"), "90");
   EXPECT_EQ(Claim(*window, Request("y", 1)), Answer::kGranted) << "it was not done";
 }
@@ -171,7 +172,7 @@ TEST_F(PostgresWindowTest, AddedStatementsOfOtherTextsKeepTheirValues) {
   const auto before = Effects(*window, copy);
   before->Begin();
   ASSERT_TRUE(before->Keep());
-  ASSERT_EQ(*Complete(*window, *before, copy[0]), Change::kMade);
+  ASSERT_EQ(*Complete(*window, *before, copy[0]), MarkerChange::kMade);
   std::vector<ClaimRequest> claims{Request("copy"), Request("x", 1), Request("y", 2),
                                    Request("z", 3)};
   std::vector<ClaimAnswer> answers(claims.size());
@@ -195,7 +196,7 @@ TEST_F(PostgresWindowTest, AddedStatementsOfOtherTextsKeepTheirValues) {
   }
   const CompleteRequest done[] = {{.id = "x", .token = claims[0].token, .at = claims[0].at},
                                   {.id = "z", .token = claims[2].token, .at = claims[2].at}};
-  Change changes[2];
+  MarkerChange changes[2];
   ASSERT_TRUE(window->CompleteWith(*effects, done, changes));
   EXPECT_EQ(One("SELECT string_agg(step || convert_from(note, 'UTF8'), ' ' ORDER BY step) "
                 "FROM added"),
@@ -226,7 +227,7 @@ TEST_F(PostgresWindowTest, ARefusedStatementCostsItsMessageAndNotTheRun) {
   ASSERT_TRUE(effects->Keep());
   const CompleteRequest done[] = {{.id = "x", .token = claims[0].token, .at = claims[0].at},
                                   {.id = "z", .token = claims[2].token, .at = claims[2].at}};
-  Change changes[2];
+  MarkerChange changes[2];
   ASSERT_TRUE(window->CompleteWith(*effects, done, changes));
   EXPECT_EQ(Cents("a"), "0");
   EXPECT_EQ(Cents("b"), "100") << "nothing of the message in between";
@@ -279,7 +280,7 @@ TEST_F(PostgresWindowTest, ARunThatHasLostItsPartitionWritesNothing) {
       ASSERT_TRUE(AddMove(*effects, 10));
       ASSERT_TRUE(effects->Keep());
     }
-    EXPECT_EQ(*Complete(*window, *effects, claims[0]), Change::kFenced);
+    EXPECT_EQ(*Complete(*window, *effects, claims[0]), MarkerChange::kFenced);
     const Announcement late{
         .partition = 3, .to = 1, .offset = 1, .owner_epoch = claims[0].owner_epoch};
     EXPECT_EQ(window->Announce({&late, 1}).error().code, Code::kFenced);
@@ -299,7 +300,7 @@ TEST_F(PostgresWindowTest, AChangeOfATableCostsNoMessage) {
         {"UPDATE accounts SET cents = cents WHERE name = $1 RETURNING *", {name}});
     const std::optional<Code> code = done ? std::nullopt : std::optional(done.error().code);
     if (effects->Keep()) {
-      EXPECT_EQ(*Complete(*window, *effects, claims[0]), Change::kMade);
+      EXPECT_EQ(*Complete(*window, *effects, claims[0]), MarkerChange::kMade);
     }
     return code;
   };
@@ -335,7 +336,7 @@ TEST_F(PostgresWindowTest, OfConcurrentCopiesOneHasItsEffect) {
     effects->Begin();
     ASSERT_TRUE(Move(*effects, 10));
     ASSERT_TRUE(effects->Keep());
-    Result<Change> late = Error{};
+    Result<MarkerChange> late = Error{};
     std::thread copy([&] {
       const auto again = Effects(*second, other);
       again->Begin();
@@ -348,9 +349,9 @@ TEST_F(PostgresWindowTest, OfConcurrentCopiesOneHasItsEffect) {
     EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] {
       return One("SELECT count(*) FROM pg_locks WHERE NOT granted") == "1";
     })) << "the copy waits for the first transaction";
-    EXPECT_EQ(*Complete(*first, *effects, one[0]), Change::kMade);
+    EXPECT_EQ(*Complete(*first, *effects, one[0]), MarkerChange::kMade);
     copy.join();
-    EXPECT_EQ(*late, Change::kFenced);
+    EXPECT_EQ(*late, MarkerChange::kFenced);
     EXPECT_EQ(Claim(*second, Request(id, 8)), Answer::kDuplicate);
   }
   EXPECT_EQ(Cents("b"), "20");
@@ -380,7 +381,7 @@ TEST_F(PostgresWindowTest, ACommitWhoseAnswerIsLostIsNotRepeated) {
   again->Begin();
   ASSERT_TRUE(AddMove(*again, 10));
   ASSERT_TRUE(again->Keep());
-  EXPECT_EQ(*Complete(window, *again, claims[0]), Change::kFenced);
+  EXPECT_EQ(*Complete(window, *again, claims[0]), MarkerChange::kFenced);
   EXPECT_EQ(Claim(window, Request("x")), Answer::kDuplicate);
   EXPECT_EQ(Cents("a"), "90");
 }
@@ -462,7 +463,7 @@ TEST_F(PostgresWindowTest, WhatHasAgedIsSweptAwayAndIsNeverNew) {
   Window& window = *opened;
   const OwnerEpoch owner_epoch = *window.RaiseOwnerEpoch(0, 3, 0);
   Progress progress{.partition = 3, .owner_epoch = owner_epoch, .watermark = kThen};
-  Change change{};
+  MarkerChange change{};
   ASSERT_TRUE(window.Committed({&progress, 1}, {&change, 1})) << "its log time is known";
   std::vector<std::string> ids;
   std::vector<ClaimRequest> claims;
@@ -475,12 +476,12 @@ TEST_F(PostgresWindowTest, WhatHasAgedIsSweptAwayAndIsNeverNew) {
     done.push_back({.id = ids[i], .token = claims[i].token, .at = claims[i].at, .time = kThen});
   }
   std::vector<ClaimAnswer> answers(ids.size());
-  std::vector<Change> changes(ids.size());
+  std::vector<MarkerChange> changes(ids.size());
   ASSERT_TRUE(window.Claim(claims, answers));
   ASSERT_TRUE(window.Complete(done, changes));
   progress = {0, 3, owner_epoch, 1'000, kThen + 2 * options.remember};
   ASSERT_TRUE(window.Committed({&progress, 1}, {&change, 1}));
-  EXPECT_EQ(change, Change::kMade);
+  EXPECT_EQ(change, MarkerChange::kMade);
   const auto stat = window.Stat();
   ASSERT_TRUE(stat);
   EXPECT_EQ((*stat)[0].history, 1'000u) << "those above the frontier stay";
@@ -531,7 +532,7 @@ TEST_F(PostgresWindowTest, AnIdIsLookedUpByItsKeyHoweverManyThereAre) {
     const ClaimRequest claim{.id = id, .token = {7, ++tokens_}};
     ASSERT_EQ(Claim(*window, claim), Answer::kGranted);
     const CompleteRequest done{.id = id, .token = claim.token};
-    Change change{};
+    MarkerChange change{};
     ASSERT_TRUE(window->Complete({&done, 1}, {&change, 1}));
   }
   window.reset();  // the server counts what a connection did at its end
@@ -560,7 +561,7 @@ TEST_F(PostgresWindowTest, AConnectionOfTheUsersOwnIsASession) {
   effects->Begin();
   EXPECT_EQ(add(*effects->sql())->affected, 1u);
   ASSERT_TRUE(effects->Keep());
-  EXPECT_EQ(*Complete(*window, *effects, claims[0]), Change::kMade);
+  EXPECT_EQ(*Complete(*window, *effects, claims[0]), MarkerChange::kMade);
   EXPECT_EQ(session.Run({"SELECT cents FROM accounts WHERE name = 'b'"})->rows[0][0], "10");
 }
 

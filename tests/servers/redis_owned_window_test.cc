@@ -109,9 +109,9 @@ class RedisOwned : public ::testing::Test {
     for (const ClaimRequest& claim : claims) {
       done.push_back({.id = claim.id, .token = claim.token, .at = claim.at, .time = claim.time});
     }
-    std::vector<Change> changes(ids.size(), Change::kFenced);
+    std::vector<MarkerChange> changes(ids.size(), MarkerChange::kFenced);
     ASSERT_TRUE(member.window->Complete(done, changes));
-    EXPECT_EQ(std::count(changes.begin(), changes.end(), Change::kMade), count);
+    EXPECT_EQ(std::count(changes.begin(), changes.end(), MarkerChange::kMade), count);
   }
   static Status Announce(const Member& member, int64_t to) {
     const Announcement announced{.partition = 3,
@@ -126,9 +126,9 @@ class RedisOwned : public ::testing::Test {
                             .owner_epoch = member.owner_epoch,
                             .frontier = frontier,
                             .watermark = watermark};
-    Change change{};
+    MarkerChange change{};
     ASSERT_TRUE(member.window->Committed({&progress, 1}, {&change, 1}));
-    EXPECT_EQ(change, Change::kMade);
+    EXPECT_EQ(change, MarkerChange::kMade);
   }
   // The answer to each of so many ids, if it is the same for all.
   Answer AnswerTo(const Member& member, int64_t first, int64_t count) {
@@ -158,7 +158,7 @@ TEST_F(RedisOwned, TheHeirKnowsAllThatWasAnnouncedAndNoMore) {
   Finish(dead, 0, 20'000);
   std::vector<ClaimRequest> claims;
   Claim(dead, {"parked", "doubt"}, 20'000, &claims);
-  Change change{};
+  MarkerChange change{};
   const ParkRequest park{"parked", claims[0].token, 7, claims[0].at};
   ASSERT_TRUE(dead.window->Park({&park, 1}, {&change, 1}));
   const ReleaseRequest doubt{"doubt", claims[1].token, true, claims[1].at};
@@ -384,7 +384,7 @@ TEST_F(RedisOwned, ALookFromOutsideSeesWhatWasAnnounced) {
   Finish(owner, 0, 1'000);
   std::vector<ClaimRequest> claims;
   Claim(owner, {"parked"}, 1'000, &claims);
-  Change change{};
+  MarkerChange change{};
   const ParkRequest park{"parked", claims[0].token, 7, claims[0].at};
   ASSERT_TRUE(owner.window->Park({&park, 1}, {&change, 1}));
   ASSERT_TRUE(Announce(owner, 1'000));
@@ -408,7 +408,7 @@ TEST_F(RedisOwned, ALookFromOutsideSeesWhatWasAnnounced) {
   EXPECT_EQ((*stat)[0].parked, 1u);
   EXPECT_EQ((*stat)[0].partitions.at(0).known_to, 1'000);
   EXPECT_EQ((*owner.window->Stat())[0].recent, 1u);
-  std::vector<Change> changes(ids.size());
+  std::vector<MarkerChange> changes(ids.size());
   EXPECT_EQ(outside->ForgetByHand(ids, changes).error().code, Code::kInvalid);
   EXPECT_EQ(outside->DropAged(milliseconds(1)).error().code, Code::kInvalid);
 }

@@ -31,7 +31,7 @@ class RedisRemember : public RedisWindowTest {
       ClaimRequest claim = Request(id, ids_);
       claim.time = kThen + ids_ * std::chrono::seconds(20);
       ASSERT_EQ(AnswerTo(window, claim), Answer::kGranted);
-      ASSERT_EQ(*Complete(window, claim), Change::kMade);
+      ASSERT_EQ(*Complete(window, claim), MarkerChange::kMade);
     }
   }
   void ExpectAllKnown(Window& window) {
@@ -44,7 +44,7 @@ class RedisRemember : public RedisWindowTest {
   static void Commit(Window& window, LogTime watermark) {
     const Progress progress{
         .partition = 3, .owner_epoch = *window.RaiseOwnerEpoch(0, 3, 0), .watermark = watermark};
-    Change change{};
+    MarkerChange change{};
     ASSERT_TRUE(window.Committed({&progress, 1}, {&change, 1}));
   }
 

@@ -93,9 +93,9 @@ TEST_F(RedisWindowClocks, AgeNothing) {
   const LogTime future{milliseconds(ServerMicros() / 1'000 + 10 * kHour * 1'000)};
   const Progress progress{
       .partition = 3, .owner_epoch = owner_epoch, .frontier = 1, .watermark = future};
-  Change change{};
+  MarkerChange change{};
   ASSERT_TRUE(Ahead([&] { return ahead_->Committed({&progress, 1}, {&change, 1}); }));
-  EXPECT_EQ(change, Change::kMade);
+  EXPECT_EQ(change, MarkerChange::kMade);
   const LogTime kept = (*behind_->Stat())[0].partitions.at(0).watermark;
   EXPECT_LE(kept.time_since_epoch().count(), ServerMicros() / 1'000 + 1'000);
   // An id without a partition is known for its own time.
@@ -134,7 +134,7 @@ TEST_F(RedisWindowClocks, ForgetNoIdThatAPartitionOwnsBeforeItsTime) {
     const OwnerEpoch owner_epoch = *window->RaiseOwnerEpoch(0, 3, 0);
     const Progress before{
         .partition = 3, .owner_epoch = owner_epoch, .watermark = now - std::chrono::hours(2)};
-    Change change{};
+    MarkerChange change{};
     EXPECT_TRUE(window->Committed({&before, 1}, {&change, 1}));
     const ClaimRequest first = claim(owner_epoch);
     EXPECT_EQ(AnswerTo(*window, first), Answer::kGranted);
@@ -152,7 +152,7 @@ TEST_F(RedisWindowClocks, ForgetNoIdThatAPartitionOwnsBeforeItsTime) {
                             .owner_epoch = owner_epoch,
                             .frontier = 10,
                             .watermark = now + std::chrono::minutes(59)};
-    Change change{};
+    MarkerChange change{};
     EXPECT_TRUE(window->Committed({&progress, 1}, {&change, 1}));
     EXPECT_EQ(AnswerTo(*window, claim(owner_epoch)), Answer::kDuplicate);
     return true;

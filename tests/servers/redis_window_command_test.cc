@@ -154,7 +154,7 @@ TEST_F(RedisWindowCommand, ForIdsThatAPartitionOwnsTheUserNeedsThreeMoreCommands
   ASSERT_TRUE(owner_epoch.has_value()) << ToString(owner_epoch.error());
   const LogTime then(std::chrono::hours(1));
   Progress progress{.partition = 3, .owner_epoch = *owner_epoch, .watermark = then};
-  Change change{};
+  MarkerChange change{};
   ASSERT_TRUE((*window)->Committed({&progress, 1}, {&change, 1}));
   const ClaimRequest claim{.id = "id-1",
                            .token = {0xABC, 5},

@@ -149,7 +149,7 @@ TEST_F(RedisWindowFailover, EachUntoldCopyLiesInATimeThatEachMemberReports) {
                         EXPECT_EQ(AnswerTo(*a, claim), Answer::kGranted);
                         return claim;
                       }()),
-            Change::kMade);
+            MarkerChange::kMade);
   ClaimRequest copy = Request("x", 2);
   copy.at.partition = 4;
   Result<ClaimAnswer> second = Error{};
@@ -260,9 +260,9 @@ TEST_F(RedisWindowFailover, ToALaggingReplicaIsALossAndTheWindowGoesOnWithWhatIt
   // As the runtime does from the log, before it admits anything.
   const RestoreRequest restore{
       .id = "lost1", .at = {0, 3, 2}, .owner_epoch = *raised, .time = kThen};
-  Change change{};
+  MarkerChange change{};
   ASSERT_TRUE(window->Restore({&restore, 1}, {&change, 1}));
-  EXPECT_EQ(change, Change::kMade);
+  EXPECT_EQ(change, MarkerChange::kMade);
   EXPECT_EQ(AnswerTo(*window, Request("lost1", 51)), Answer::kDuplicate);
 }
 

@@ -70,13 +70,13 @@ class RedisWindowTest : public ::testing::Test {
     EXPECT_TRUE(answer) << ToString(answer.error());
     return answer ? answer->answer : Answer::kIncomplete;
   }
-  static Result<Change> Complete(Window& window, const ClaimRequest& claim,
-                                 std::string_view result = {}) {
+  static Result<MarkerChange> Complete(Window& window, const ClaimRequest& claim,
+                                       std::string_view result = {}) {
     const CompleteRequest request{
         .id = claim.id, .token = claim.token, .at = claim.at, .result = result, .time = claim.time};
-    Change change{};
+    MarkerChange change{};
     const Status done = window.Complete({&request, 1}, {&change, 1});
-    return done ? Result<Change>(change) : done.error();
+    return done ? Result<MarkerChange>(change) : done.error();
   }
   // Claims and completes as many ids, in batches.
   void Finish(Window& window, size_t count, const std::string& name) {
@@ -92,10 +92,10 @@ class RedisWindowTest : public ::testing::Test {
         done.push_back({.id = ids[i], .token = claims[i].token, .at = claims[i].at, .time = kThen});
       }
       std::vector<ClaimAnswer> answers(ids.size());
-      std::vector<Change> changes(ids.size(), Change::kFenced);
+      std::vector<MarkerChange> changes(ids.size(), MarkerChange::kFenced);
       ASSERT_TRUE(window.Claim(claims, answers));
       ASSERT_TRUE(window.Complete(done, changes));
-      EXPECT_EQ(std::count(changes.begin(), changes.end(), Change::kMade),
+      EXPECT_EQ(std::count(changes.begin(), changes.end(), MarkerChange::kMade),
                 static_cast<std::ptrdiff_t>(ids.size()));
     }
   }

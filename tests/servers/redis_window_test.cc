@@ -130,13 +130,13 @@ TEST_F(RedisWindowTest, ARestartWithAnAppendOnlyFileLosesNothing) {
   ASSERT_EQ(AnswerTo(*window, claim), Answer::kGranted);
   server_->Kill9();
   server_->Restart();
-  Result<Change> made = Error{};
+  Result<MarkerChange> made = Error{};
   EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] {
     made = Complete(*window, claim, "kept");
     return made || made.error().code == Code::kRegressed;
   }));
   ASSERT_TRUE(made) << ToString(made.error());
-  EXPECT_EQ(*made, Change::kMade);
+  EXPECT_EQ(*made, MarkerChange::kMade);
   EXPECT_EQ(Claim(*window, Request("x", 9))->result, "kept");
 }
 
@@ -155,7 +155,7 @@ TEST_F(RedisWindowTest, AProcessThatOnlyLooksIsNotForgotten) {
   EXPECT_EQ(AnswerTo(*window, copy), Answer::kDuplicate);
   EXPECT_TRUE(kept());
   fades();
-  EXPECT_EQ(*Complete(*window, copy), Change::kFenced);
+  EXPECT_EQ(*Complete(*window, copy), MarkerChange::kFenced);
   EXPECT_TRUE(kept());
 }
 
@@ -179,7 +179,7 @@ TEST_F(RedisWindowTest, AnAnswerThatIsLostIsAskedForAgain) {
   EXPECT_EQ(AnswerTo(*window, Request("x", 9)), Answer::kInFlight) << "the claim was made";
   EXPECT_EQ(AnswerTo(*window, claim), Answer::kGranted);
   loses([&] { return Complete(*window, claim); });
-  EXPECT_EQ(*Complete(*window, claim), Change::kMade);
+  EXPECT_EQ(*Complete(*window, claim), MarkerChange::kMade);
   EXPECT_EQ(AnswerTo(*window, Request("x", 9)), Answer::kDuplicate);
   EXPECT_EQ((*window->Stat())[0].history, 2u);
 }
@@ -193,7 +193,7 @@ TEST_F(RedisWindowTest, AClaimThatWasJudgedTooEarlyIsJudgedAgain) {
   const ClaimRequest first = Request("x");
   ASSERT_EQ(AnswerTo(*fast, first), Answer::kGranted);
   const ReleaseRequest doubt{.id = "x", .token = first.token, .uncertain = true};
-  Change change{};
+  MarkerChange change{};
   ASSERT_TRUE(fast->Release({&doubt, 1}, {&change, 1}));
   proxy.Set(TcpProxy::Mode::kHoldReplies);
   const int64_t before = Looks();
@@ -249,14 +249,14 @@ TEST_F(RedisWindowTest, WhatHasAgedIsDroppedAndIsNeverNew) {
   const auto window = OpenAt(server_->url(), options);
   const OwnerEpoch owner_epoch = *window->RaiseOwnerEpoch(0, 3, 0);
   Progress progress{.partition = 3, .owner_epoch = owner_epoch, .watermark = kThen};
-  Change change{};
+  MarkerChange change{};
   ASSERT_TRUE(window->Committed({&progress, 1}, {&change, 1})) << "its log time is known";
   Finish(*window, 10'000, "id-");
   progress.frontier = 3;
   progress.watermark = kThen + 2 * options.remember;
   const auto kept = [&] {
     EXPECT_TRUE(window->Committed({&progress, 1}, {&change, 1}));
-    EXPECT_EQ(change, Change::kMade);
+    EXPECT_EQ(change, MarkerChange::kMade);
     EXPECT_TRUE(window->DropAged(std::chrono::seconds(20)));
     return (*window->Stat())[0].history;
   };
@@ -285,9 +285,9 @@ TEST_F(RedisWindowTest, AnIdWithoutAPartitionIsAKeyOfItsOwnWithItsTime) {
     ASSERT_EQ(AnswerTo(*window, claim), Answer::kGranted);
     const CompleteRequest request{
         .id = id, .token = claim.token, .result = "the answer", .keep = keep};
-    Change change{};
+    MarkerChange change{};
     ASSERT_TRUE(window->Complete({&request, 1}, {&change, 1}));
-    EXPECT_EQ(change, Change::kMade);
+    EXPECT_EQ(change, MarkerChange::kMade);
   };
   const auto ttls = [&] {
     std::vector<int64_t> all;
@@ -309,9 +309,9 @@ TEST_F(RedisWindowTest, AnIdWithoutAPartitionIsAKeyOfItsOwnWithItsTime) {
   EXPECT_TRUE(Eventually(std::chrono::seconds(10), [&] { return ttls().size() == 2; }));
   EXPECT_EQ(AnswerTo(*window, {.id = "a moment", .token = {7, ++tokens_}}), Answer::kGranted);
   const std::string_view forgotten = "a week";
-  Change change{};
+  MarkerChange change{};
   ASSERT_TRUE(window->ForgetByHand({&forgotten, 1}, {&change, 1}));
-  EXPECT_EQ(change, Change::kMade);
+  EXPECT_EQ(change, MarkerChange::kMade);
   EXPECT_EQ(AnswerTo(*window, {.id = "a week", .token = {7, ++tokens_}}), Answer::kGranted);
   EXPECT_EQ((*window->Stat())[0].open, 2u);
   EXPECT_EQ((*window->Stat())[0].parked, 0u);
@@ -339,7 +339,7 @@ TEST_F(RedisWindowTest, ManyLongResultsComeInSeveralAnswers) {
                       .time = kThen});
     }
     std::vector<ClaimAnswer> answers(ids.size());
-    std::vector<Change> changes(ids.size());
+    std::vector<MarkerChange> changes(ids.size());
     ASSERT_TRUE(window->Claim(claims, answers));
     ASSERT_TRUE(window->Complete(done, changes));
     for (ClaimRequest& copy : claims) {
@@ -412,10 +412,10 @@ TEST_F(RedisWindowTest, AnIdWithoutAPartitionWaitsForReplicas) {
   }
   const auto park = [&]() -> Status {
     const ParkRequest request{.id = parked.id, .token = parked.token};
-    Change change{};
+    MarkerChange change{};
     return window->Park({&request, 1}, {&change, 1});
   };
-  EXPECT_EQ(*Complete(*window, owned), Change::kMade) << "its commit waits";
+  EXPECT_EQ(*Complete(*window, owned), MarkerChange::kMade) << "its commit waits";
   for (int i = 0; i < 5; i++) {
     const auto short_of = Complete(*window, alone);
     ASSERT_FALSE(short_of);
@@ -429,7 +429,7 @@ TEST_F(RedisWindowTest, AnIdWithoutAPartitionWaitsForReplicas) {
       RedisServer::Start({"--replicaof", "127.0.0.1", std::to_string(server_->port())});
   EXPECT_TRUE(Eventually(std::chrono::seconds(30), [&] {
     const auto change = Complete(*window, alone);
-    return change && *change == Change::kMade;
+    return change && *change == MarkerChange::kMade;
   }));
 }
 

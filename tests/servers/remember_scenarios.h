@@ -48,9 +48,9 @@ class RememberMember {
     EXPECT_EQ(Claim(id, offset), Answer::kGranted);
     const CompleteRequest done{
         .id = id, .token = claim_.token, .at = claim_.at, .time = claim_.time};
-    Change change = Change::kFenced;
+    MarkerChange change = MarkerChange::kFenced;
     EXPECT_TRUE(window_->Complete({&done, 1}, {&change, 1}));
-    EXPECT_EQ(change, Change::kMade);
+    EXPECT_EQ(change, MarkerChange::kMade);
   }
   // Announces and tells a commit whose log time is so much later than the ids'; then sweeps.
   void Commit(int64_t frontier, milliseconds later) {
@@ -61,9 +61,9 @@ class RememberMember {
                             .owner_epoch = owner_epoch_,
                             .frontier = frontier,
                             .watermark = kFiled + later};
-    Change change = Change::kFenced;
+    MarkerChange change = MarkerChange::kFenced;
     EXPECT_TRUE(window_->Committed({&progress, 1}, {&change, 1}));
-    EXPECT_EQ(change, Change::kMade);
+    EXPECT_EQ(change, MarkerChange::kMade);
     static_cast<void>(window_->DropAged(std::chrono::seconds(20)));  // where it has that call
   }
 

@@ -130,7 +130,7 @@ class ServerWindowFixture : public Command {
     EXPECT_EQ(unknown.code, 1);
     EXPECT_THAT(unknown.err, ::testing::HasSubstr("\nleft alone: nothing is known of this id\n"));
     const CompleteRequest complete{"id-1", {0xABC, 5}, {0, 3, 17}};
-    Change change;
+    MarkerChange change;
     ASSERT_TRUE(window.Complete({&complete, 1}, {&change, 1}));
     const Ended forgotten = Run(forget);
     EXPECT_EQ(forgotten.code, 0) << forgotten.err;
@@ -201,7 +201,7 @@ class ServerWindowFixture : public Command {
                             "open\nfrom partition 3 of the topic number 0, offset 17\n"
                             "held by the claim 0000000000000abc0000000000000005\n");
     const CompleteRequest complete{"id-1", {0xABC, 5}, {known->source, 3, 17}};
-    Change change;
+    MarkerChange change;
     ASSERT_TRUE(window.Complete({&complete, 1}, {&change, 1}));
     const auto done = nlohmann::json::parse(Run("window show --json id-1 -c " + file).out);
     EXPECT_EQ(done["state"], "done");

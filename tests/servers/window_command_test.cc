@@ -190,7 +190,7 @@ TEST_F(WindowCommand, AnOperationThatAnOperatorCallsAppliedIsKnownForEver) {
   ClaimAnswer answer;
   ASSERT_TRUE(window->Claim({&claim, 1}, {&answer, 1}));
   const ReleaseRequest unsure{ref, {0xABC, 5}, true};
-  Change change;
+  MarkerChange change;
   ASSERT_TRUE(window->Release({&unsure, 1}, {&change, 1}));
   const Ended resolved = Run("gate resolve " + ref + " --applied --json --why seen -c " + File());
   EXPECT_EQ(resolved.code, 0) << resolved.err;

@@ -33,7 +33,7 @@ enum class Op : uint8_t {
   kBounds,   // after admission: `value` unfinished, `aux` bytes
   kTake,     // a delivery goes to a worker: `value` names the run, `aux` Stage
   kClaim,    // invoke: token; ok: `value` Answer, `flag` uncertain
-  kRelease,  // ok: `value` Change; likewise the next ones
+  kRelease,  // ok: `value` MarkerChange; likewise the next ones
   kComplete,
   kPark,
   kRestore,

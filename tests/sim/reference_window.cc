@@ -7,8 +7,8 @@
 namespace oncemq::sim {
 namespace {
 
-Change Made(bool made) {
-  return made ? Change::kMade : Change::kFenced;
+MarkerChange Made(bool made) {
+  return made ? MarkerChange::kMade : MarkerChange::kFenced;
 }
 
 }  // namespace
@@ -127,7 +127,7 @@ Status ReferenceWindow::Claim(std::span<const ClaimRequest> requests,
 }
 
 Status ReferenceWindow::Complete(std::span<const CompleteRequest> requests,
-                                 std::span<Change> answers) {
+                                 std::span<MarkerChange> answers) {
   for (size_t i = 0; i < requests.size(); i++) {
     const auto found = markers_.find(requests[i].id);
     const bool mine = found != markers_.end() && found->second.token == requests[i].token;
@@ -143,11 +143,11 @@ Status ReferenceWindow::Complete(std::span<const CompleteRequest> requests,
 }
 
 Status ReferenceWindow::Release(std::span<const ReleaseRequest> requests,
-                                std::span<Change> answers) {
+                                std::span<MarkerChange> answers) {
   for (size_t i = 0; i < requests.size(); i++) {
     const auto found = markers_.find(requests[i].id);
     if (found == markers_.end() || found->second.state == MarkerState::kNone) {
-      answers[i] = Change::kMade;
+      answers[i] = MarkerChange::kMade;
       continue;
     }
     Marker& marker = found->second;
@@ -166,7 +166,8 @@ Status ReferenceWindow::Release(std::span<const ReleaseRequest> requests,
   return {};
 }
 
-Status ReferenceWindow::Park(std::span<const ParkRequest> requests, std::span<Change> answers) {
+Status ReferenceWindow::Park(std::span<const ParkRequest> requests,
+                             std::span<MarkerChange> answers) {
   for (size_t i = 0; i < requests.size(); i++) {
     Marker& marker = markers_[std::string(requests[i].id)];
     const bool mine =
@@ -181,7 +182,8 @@ Status ReferenceWindow::Park(std::span<const ParkRequest> requests, std::span<Ch
   return {};
 }
 
-Status ReferenceWindow::Renew(std::span<const RenewRequest> requests, std::span<Change> answers) {
+Status ReferenceWindow::Renew(std::span<const RenewRequest> requests,
+                              std::span<MarkerChange> answers) {
   for (size_t i = 0; i < requests.size(); i++) {
     Marker& marker = markers_[std::string(requests[i].id)];
     const bool mine = marker.state == MarkerState::kOpen && marker.held &&
@@ -196,11 +198,11 @@ Status ReferenceWindow::Renew(std::span<const RenewRequest> requests, std::span<
 }
 
 Status ReferenceWindow::Restore(std::span<const RestoreRequest> requests,
-                                std::span<Change> answers) {
+                                std::span<MarkerChange> answers) {
   for (size_t i = 0; i < requests.size(); i++) {
     const RestoreRequest& request = requests[i];
     if (!Owns(request.owner_epoch, request.at)) {
-      answers[i] = Change::kFenced;
+      answers[i] = MarkerChange::kFenced;
       continue;
     }
     Marker& marker = markers_[std::string(request.id)];
@@ -214,7 +216,8 @@ Status ReferenceWindow::Restore(std::span<const RestoreRequest> requests,
                       .at = request.at,
                       .fingerprint = known ? marker.fingerprint : request.fingerprint};
     }
-    answers[i] = takes || marker.state != MarkerState::kOpen ? Change::kMade : Change::kInFlight;
+    answers[i] =
+        takes || marker.state != MarkerState::kOpen ? MarkerChange::kMade : MarkerChange::kInFlight;
   }
   return {};
 }
@@ -277,11 +280,12 @@ Status CheckedWindow::Claim(std::span<const ClaimRequest> requests,
 
 template <class Request>
 Status CheckedWindow::Compare(std::string_view what,
-                              Status (Window::*call)(std::span<const Request>, std::span<Change>),
-                              std::span<const Request> requests, std::span<Change> answers) {
+                              Status (Window::*call)(std::span<const Request>,
+                                                     std::span<MarkerChange>),
+                              std::span<const Request> requests, std::span<MarkerChange> answers) {
   for (size_t i = 0; i < requests.size(); i++) {
     Follow(requests[i].id);
-    Change wanted{};
+    MarkerChange wanted{};
     (void)(reference_.get()->*call)(requests.subspan(i, 1), {&wanted, 1});
     if (Status status = (engine_.get()->*call)(requests.subspan(i, 1), answers.subspan(i, 1));
         !status) {
@@ -295,19 +299,22 @@ Status CheckedWindow::Compare(std::string_view what,
 }
 
 Status CheckedWindow::Complete(std::span<const CompleteRequest> requests,
-                               std::span<Change> answers) {
+                               std::span<MarkerChange> answers) {
   return Compare("Complete", &Window::Complete, requests, answers);
 }
-Status CheckedWindow::Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) {
+Status CheckedWindow::Release(std::span<const ReleaseRequest> requests,
+                              std::span<MarkerChange> answers) {
   return Compare("Release", &Window::Release, requests, answers);
 }
-Status CheckedWindow::Park(std::span<const ParkRequest> requests, std::span<Change> answers) {
+Status CheckedWindow::Park(std::span<const ParkRequest> requests, std::span<MarkerChange> answers) {
   return Compare("Park", &Window::Park, requests, answers);
 }
-Status CheckedWindow::Renew(std::span<const RenewRequest> requests, std::span<Change> answers) {
+Status CheckedWindow::Renew(std::span<const RenewRequest> requests,
+                            std::span<MarkerChange> answers) {
   return Compare("Renew", &Window::Renew, requests, answers);
 }
-Status CheckedWindow::Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) {
+Status CheckedWindow::Restore(std::span<const RestoreRequest> requests,
+                              std::span<MarkerChange> answers) {
   return Compare("Restore", &Window::Restore, requests, answers);
 }
 Status CheckedWindow::Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) {

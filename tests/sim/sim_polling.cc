@@ -302,7 +302,7 @@ void SimProcess::RenewOwed() {
     requests.push_back({claim.id, {actor_, claim.token.attempt}, claim.at});
   }
   if (!requests.empty()) {
-    window_->Renew(actor_, requests, [](const Status&, const std::vector<Change>&) {});
+    window_->Renew(actor_, requests, [](const Status&, const std::vector<MarkerChange>&) {});
   }
 }
 

@@ -108,7 +108,7 @@ void SimReplay::Complete() {
   const CompleteRequest request{
       world_.log.ids[at_.record->id], token_, {0, at_.partition, at_.record->offset}, "r"};
   window_->Complete(actor_, {&request, 1}, {},
-                    [this](const Status& status, const std::vector<Change>&) {
+                    [this](const Status& status, const std::vector<MarkerChange>&) {
                       if (!status) {
                         world_.loop.Plan(actor_, world_.config.store_retry, [this] { Complete(); });
                         return;

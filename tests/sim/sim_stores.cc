@@ -20,8 +20,8 @@ void Refuse(ClaimAnswer& answer) {
   answer = ClaimAnswer{};
   answer.answer = Answer::kFenced;
 }
-void Refuse(Change& answer) {
-  answer = Change::kFenced;
+void Refuse(MarkerChange& answer) {
+  answer = MarkerChange::kFenced;
 }
 
 template <class Request>
@@ -155,19 +155,22 @@ Status SimStores::ApplyTo(OpenStore& store, std::span<const Request> requests,
 Status SimStores::Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) {
   return Apply(requests, answers);
 }
-Status SimStores::Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) {
+Status SimStores::Complete(std::span<const CompleteRequest> requests,
+                           std::span<MarkerChange> answers) {
   return Apply(requests, answers);
 }
-Status SimStores::Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) {
+Status SimStores::Release(std::span<const ReleaseRequest> requests,
+                          std::span<MarkerChange> answers) {
   return Apply(requests, answers);
 }
-Status SimStores::Park(std::span<const ParkRequest> requests, std::span<Change> answers) {
+Status SimStores::Park(std::span<const ParkRequest> requests, std::span<MarkerChange> answers) {
   return Apply(requests, answers);
 }
-Status SimStores::Renew(std::span<const RenewRequest> requests, std::span<Change> answers) {
+Status SimStores::Renew(std::span<const RenewRequest> requests, std::span<MarkerChange> answers) {
   return Apply(requests, answers);
 }
-Status SimStores::Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) {
+Status SimStores::Restore(std::span<const RestoreRequest> requests,
+                          std::span<MarkerChange> answers) {
   return Apply(requests, answers);
 }
 
@@ -191,7 +194,7 @@ Result<std::unique_ptr<EffectBatch>> SimStores::NewEffects(uint32_t, int32_t par
 }
 
 Status SimStores::CompleteWith(EffectBatch& effects, std::span<const CompleteRequest> requests,
-                               std::span<Change> answers) {
+                               std::span<MarkerChange> answers) {
   const auto made = EffectOverlay::Of(effects, this);
   if (!made) {
     return made.error();
@@ -212,7 +215,7 @@ Status SimStores::CompleteWith(EffectBatch& effects, std::span<const CompleteReq
     return row == present.end() ? std::nullopt : std::optional(row->second);
   };
   if (!all || !*overlay.Holds(read)) {
-    std::fill_n(answers.begin(), requests.size(), Change::kFenced);
+    std::fill_n(answers.begin(), requests.size(), MarkerChange::kFenced);
     return {};
   }
   const auto rows = overlay.Rows(read);
@@ -270,7 +273,7 @@ Status SimStores::Announce(std::span<const Announcement> announcements) {
   return {};
 }
 
-Status SimStores::Committed(std::span<const Progress> progress, std::span<Change> answers) {
+Status SimStores::Committed(std::span<const Progress> progress, std::span<MarkerChange> answers) {
   for (size_t i = 0; i < progress.size(); i++) {
     const auto store = Find(progress[i].partition);
     if (!store) {
@@ -280,7 +283,7 @@ Status SimStores::Committed(std::span<const Progress> progress, std::span<Change
     const bool holds =
         *store != nullptr && progress[i].owner_epoch != 0 &&
         OwnershipHolds(progress[i].owner_epoch, (*store)->engine().owners().Find(at));
-    answers[i] = holds ? Change::kMade : Change::kFenced;
+    answers[i] = holds ? MarkerChange::kMade : MarkerChange::kFenced;
     if (holds) {
       (*store)->Note(progress[i]);
     }

@@ -94,8 +94,9 @@ void SimWindow::Note(const Call<Request, Reply>& call, const Request& request, c
   } else {
     record.value = static_cast<int64_t>(reply);
     sometimes_.Count(Situation::kFencedCompletion,
-                     call.op == Op::kComplete && reply == Change::kFenced);
-    sometimes_.Count(Situation::kFencedRenewal, call.op == Op::kRenew && reply == Change::kFenced);
+                     call.op == Op::kComplete && reply == MarkerChange::kFenced);
+    sometimes_.Count(Situation::kFencedRenewal,
+                     call.op == Op::kRenew && reply == MarkerChange::kFenced);
   }
   history_.Append(record);
 }
@@ -157,32 +158,33 @@ void SimWindow::Claim(ActorId who, std::span<const ClaimRequest> requests,
                                   std::move(done));
 }
 void SimWindow::Complete(ActorId who, std::span<const CompleteRequest> requests,
-                         std::function<void()> applied, Done<Change> done) {
-  Send<CompleteRequest, Change>(who, requests, Op::kComplete, &Window::Complete, std::move(applied),
-                                std::move(done));
+                         std::function<void()> applied, Done<MarkerChange> done) {
+  Send<CompleteRequest, MarkerChange>(who, requests, Op::kComplete, &Window::Complete,
+                                      std::move(applied), std::move(done));
 }
 void SimWindow::Release(ActorId who, std::span<const ReleaseRequest> requests,
-                        std::function<void()> applied, Done<Change> done) {
-  Send<ReleaseRequest, Change>(who, requests, Op::kRelease, &Window::Release, std::move(applied),
-                               std::move(done));
+                        std::function<void()> applied, Done<MarkerChange> done) {
+  Send<ReleaseRequest, MarkerChange>(who, requests, Op::kRelease, &Window::Release,
+                                     std::move(applied), std::move(done));
 }
 void SimWindow::Park(ActorId who, std::span<const ParkRequest> requests,
-                     std::function<void()> applied, Done<Change> done) {
-  Send<ParkRequest, Change>(who, requests, Op::kPark, &Window::Park, std::move(applied),
-                            std::move(done));
+                     std::function<void()> applied, Done<MarkerChange> done) {
+  Send<ParkRequest, MarkerChange>(who, requests, Op::kPark, &Window::Park, std::move(applied),
+                                  std::move(done));
 }
 void SimWindow::Restore(ActorId who, std::span<const RestoreRequest> requests,
-                        std::function<void()> applied, Done<Change> done) {
-  Send<RestoreRequest, Change>(who, requests, Op::kRestore, &Window::Restore, std::move(applied),
-                               std::move(done));
+                        std::function<void()> applied, Done<MarkerChange> done) {
+  Send<RestoreRequest, MarkerChange>(who, requests, Op::kRestore, &Window::Restore,
+                                     std::move(applied), std::move(done));
 }
 Status SimWindow::RestoreNow(ActorId who, std::span<const RestoreRequest> requests,
-                             std::span<Change> answers) {
+                             std::span<MarkerChange> answers) {
   if (!healed_ && rng_.Chance(config_.window_refused)) {
     sometimes_.Count(Situation::kCatchUpAskedAgain);
     return Error{Code::kUnavailable, Effect::kNone, "busy"};
   }
-  Call<RestoreRequest, Change> call{who, Op::kRestore, &Window::Restore, {}, {}, {}, {}, {}, false};
+  Call<RestoreRequest, MarkerChange> call{who, Op::kRestore, &Window::Restore, {}, {}, {}, {},
+                                          {},  false};
   call.OwnerEpoch(requests);
   const Status status = Apply(call, requests.size());
   std::copy(call.replies.begin(), call.replies.end(), answers.begin());
@@ -191,18 +193,19 @@ Status SimWindow::RestoreNow(ActorId who, std::span<const RestoreRequest> reques
 
 void SimWindow::CompleteWith(ActorId who, std::shared_ptr<EffectBatch> effects,
                              std::span<const CompleteRequest> requests,
-                             std::function<void()> applied, Done<Change> done) {
-  Send<CompleteRequest, Change>(
+                             std::function<void()> applied, Done<MarkerChange> done) {
+  Send<CompleteRequest, MarkerChange>(
       who, requests, Op::kComplete,
       [effects = std::move(effects)](Window& window, std::span<const CompleteRequest> all,
-                                     std::span<Change> replies) {
+                                     std::span<MarkerChange> replies) {
         return window.CompleteWith(*effects, all, replies);
       },
       std::move(applied), std::move(done));
 }
 
-void SimWindow::Renew(ActorId who, std::span<const RenewRequest> requests, Done<Change> done) {
-  Send<RenewRequest, Change>(who, requests, Op::kRenew, &Window::Renew, {}, std::move(done));
+void SimWindow::Renew(ActorId who, std::span<const RenewRequest> requests,
+                      Done<MarkerChange> done) {
+  Send<RenewRequest, MarkerChange>(who, requests, Op::kRenew, &Window::Renew, {}, std::move(done));
 }
 
 void SimWindow::RecordUncertain(ActorId who, std::span<const UncertainCall> calls,

@@ -114,7 +114,7 @@ std::function<void()> SimWorker::Inside(BatchStep step) {
 
 void SimWorker::CallWindow(BatchStep step) {
   const auto changes = [this](void (BatchMachine::*then)(const Status&)) {
-    return [this, then](const Status& status, const std::vector<Change>& replies) {
+    return [this, then](const Status& status, const std::vector<MarkerChange>& replies) {
       std::copy(replies.begin(), replies.end(), machine_.changes().begin());
       if (machine_.step() == BatchStep::kComplete) {
         watch_.EndCompleting();
@@ -356,9 +356,10 @@ void SimWorker::RenewLater() {
     if (!claims.empty()) {
       window_->Renew(actor_, claims,
                      [this, number, round = claims_end_.round(), sent = clock_.Boot()](
-                         const Status& status, const std::vector<Change>& replies) {
-                       const bool lost = status && std::find(replies.begin(), replies.end(),
-                                                             Change::kFenced) != replies.end();
+                         const Status& status, const std::vector<MarkerChange>& replies) {
+                       const bool lost =
+                           status && std::find(replies.begin(), replies.end(),
+                                               MarkerChange::kFenced) != replies.end();
                        if (lost && number == batch_number_) {
                          watch_.StopHandling();
                        } else if (status && !lost) {

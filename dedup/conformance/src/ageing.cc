@@ -25,7 +25,7 @@ class AgeingTest : public WindowTest {
     Attempt attempt = At(id, offset, time, partition);
     attempt.owner_epoch = owner_epoch;
     ASSERT_EQ(Claim(attempt).answer, Answer::kGranted) << id;
-    ASSERT_EQ(Complete(attempt), Change::kMade) << id;
+    ASSERT_EQ(Complete(attempt), MarkerChange::kMade) << id;
   }
   Attempt At(std::string_view id, int64_t offset, LogTime time, int32_t partition = 3) {
     Attempt attempt = New(id);
@@ -39,7 +39,7 @@ class AgeingTest : public WindowTest {
     attempt.owner_epoch = owner_epoch;
     attempt.first = true;
     ASSERT_EQ(Claim(attempt).answer, Answer::kGranted) << id;
-    ASSERT_EQ(Complete(attempt), Change::kMade) << id;
+    ASSERT_EQ(Complete(attempt), MarkerChange::kMade) << id;
   }
   // A thousand other ids, so that an engine that forgets by the lot has full lots.
   void FinishMany(LogTime time, int64_t offset = 1'000) {
@@ -48,7 +48,8 @@ class AgeingTest : public WindowTest {
     }
   }
   // As before each commit, where the store forgets only what was announced.
-  Change Tell(OwnerEpoch owner_epoch, int64_t frontier, LogTime watermark, int32_t partition = 3) {
+  MarkerChange Tell(OwnerEpoch owner_epoch, int64_t frontier, LogTime watermark,
+                    int32_t partition = 3) {
     if (!subject().can().keeps_claims) {
       const Announcement announced{.partition = partition};
       EXPECT_TRUE(window().Announce({&announced, 1}));
@@ -58,7 +59,7 @@ class AgeingTest : public WindowTest {
   // A new owner of a partition whose log time is known: the time of the first ids.
   OwnerEpoch RaiseKnown(int32_t partition) {
     const OwnerEpoch owner_epoch = Raise(partition);
-    EXPECT_EQ(Tell(owner_epoch, 0, kThen, partition), Change::kMade);
+    EXPECT_EQ(Tell(owner_epoch, 0, kThen, partition), MarkerChange::kMade);
     return owner_epoch;
   }
   // The copy of a finished id: known, or refused as too old to know. Never granted.
@@ -78,7 +79,7 @@ WINDOW_TEST_F(AgeingTest, IfAges, AnIdIsKnownForAsLongAsTheWindowRemembers) {
   const OwnerEpoch owner_epoch = RaiseKnown(3);
   Finish("x", 5, kThen, owner_epoch);
   FinishMany(kThen);
-  EXPECT_EQ(Tell(owner_epoch, 3'000, kThen + kRemember), Change::kMade);
+  EXPECT_EQ(Tell(owner_epoch, 3'000, kThen + kRemember), MarkerChange::kMade);
   EXPECT_EQ(Claim(At("x", 9, kThen)).answer, Answer::kDuplicate);
 }
 
@@ -172,7 +173,7 @@ WINDOW_TEST_F(AgeingTest, IfAges, AParkedIdDoesNotAge) {
   const OwnerEpoch owner_epoch = RaiseKnown(3);
   const Attempt parked = At("parked", 5, kThen);
   Claim(parked);
-  ASSERT_EQ(Park(parked, 7), Change::kMade);
+  ASSERT_EQ(Park(parked, 7), MarkerChange::kMade);
   FinishMany(kThen);
   Tell(owner_epoch, 3'000, kThen + kLong);
   EXPECT_EQ(Claim(At("parked", 9, kThen)).answer, Answer::kAttached);
@@ -184,13 +185,13 @@ WINDOW_TEST_F(AgeingTest, IfAges, AnOpenIdDoesNotAge) {
   Claim(open);
   FinishMany(kThen);
   Tell(owner_epoch, 3'000, kThen + kLong);
-  EXPECT_EQ(Complete(open), Change::kMade);
+  EXPECT_EQ(Complete(open), MarkerChange::kMade);
   ExpectNeverGranted(At("open", 9, kThen));
 }
 
 WINDOW_TEST_F(AgeingTest, IfAges, ARestoredIdAgesByItsOwnTime) {
   const OwnerEpoch owner_epoch = RaiseKnown(3);
-  ASSERT_EQ(Restore("x", {0, 3, 5}, owner_epoch, kThen + kLong), Change::kMade);
+  ASSERT_EQ(Restore("x", {0, 3, 5}, owner_epoch, kThen + kLong), MarkerChange::kMade);
   FinishMany(kThen);
   Tell(owner_epoch, 3'000, kThen + kLong);
   EXPECT_EQ(Claim(At("x", 9, kThen + kLong)).answer, Answer::kDuplicate);
@@ -204,7 +205,7 @@ WINDOW_TEST_F(AgeingTest, IfAges, AnIdWithAnOldStampIsKnownFromTheWatermarkOn) {
   Tell(owner_epoch, 6, kThen + kLong);
   FinishMany(kThen);
   FinishFirst("x", 2'000, kThen, owner_epoch);
-  ASSERT_EQ(Restore("y", {0, 3, 2'001}, owner_epoch, kThen), Change::kMade);
+  ASSERT_EQ(Restore("y", {0, 3, 2'001}, owner_epoch, kThen), MarkerChange::kMade);
   FinishMany(kThen, 2'002);
   Tell(owner_epoch, 4'000, kThen + kLong + kRemember);
   for (const char* id : {"x", "y"}) {
@@ -222,7 +223,7 @@ WINDOW_TEST_F(AgeingTest, IfAges, AnIdWithAnOldStampIsKnownBeforeAnyWatermarkIs)
   const OwnerEpoch owner_epoch = Raise(3);
   FinishMany(kThen);
   FinishFirst("x", 2'000, kThen, owner_epoch);
-  ASSERT_EQ(Restore("y", {0, 3, 2'001}, owner_epoch, kThen), Change::kMade);
+  ASSERT_EQ(Restore("y", {0, 3, 2'001}, owner_epoch, kThen), MarkerChange::kMade);
   FinishMany(kThen, 2'002);
   Tell(owner_epoch, 4'000, kThen + kLong);
   Tell(owner_epoch, 4'001, kThen + kLong + kRemember);
@@ -257,7 +258,7 @@ WINDOW_TEST_F(AgeingTest, IfAges, TheProgressOfAFormerOwnerIsNotKept) {
   const OwnerEpoch owner_epoch = Raise(3);
   Finish("x", 5, kThen, owner_epoch);
   FinishMany(kThen);
-  EXPECT_EQ(Tell(former, 3'000, kThen + kLong), Change::kFenced);
+  EXPECT_EQ(Tell(former, 3'000, kThen + kLong), MarkerChange::kFenced);
   EXPECT_EQ(Claim(At("x", 9, kThen)).answer, Answer::kDuplicate);
 }
 
@@ -265,7 +266,7 @@ WINDOW_TEST_F(AgeingTest, IfAges, ProgressWithoutOwnershipIsNotKept) {
   const OwnerEpoch owner_epoch = RaiseKnown(3);
   Finish("x", 5, kThen, owner_epoch);
   FinishMany(kThen);
-  EXPECT_EQ(Tell(0, 3'000, kThen + kLong), Change::kFenced);
+  EXPECT_EQ(Tell(0, 3'000, kThen + kLong), MarkerChange::kFenced);
   EXPECT_EQ(Claim(At("x", 9, kThen)).answer, Answer::kDuplicate);
 }
 
@@ -293,14 +294,14 @@ WINDOW_TEST_F(AgeingTest, IfAges, AWatermarkOfTheFutureIsNoReasonToForgetWhatIsN
   FinishMany(kThen);
   Finish("x", 2'500, kThen + 50 * kRemember, owner_epoch);
   FinishMany(kThen + 50 * kRemember);
-  EXPECT_EQ(Tell(owner_epoch, 1, LogTime::max()), Change::kMade);
-  EXPECT_EQ(Tell(owner_epoch, 9'000, LogTime(milliseconds(INT64_MIN + 1))), Change::kMade);
+  EXPECT_EQ(Tell(owner_epoch, 1, LogTime::max()), MarkerChange::kMade);
+  EXPECT_EQ(Tell(owner_epoch, 9'000, LogTime(milliseconds(INT64_MIN + 1))), MarkerChange::kMade);
   EXPECT_EQ(Claim(At("x", 2'501, kThen + 50 * kRemember)).answer, Answer::kDuplicate);
 }
 
 WINDOW_TEST_F(AgeingTest, IfAgesAndDurable, AnyProgressThatWasTakenCanBeReadAgain) {
   const OwnerEpoch owner_epoch = RaiseKnown(3);
-  EXPECT_EQ(Tell(owner_epoch, INT64_MAX, LogTime::max()), Change::kMade);
+  EXPECT_EQ(Tell(owner_epoch, INT64_MAX, LogTime::max()), MarkerChange::kMade);
   Reopen();
   EXPECT_EQ(Claim(At("x", 5, kThen)).answer, Answer::kGranted);
 }

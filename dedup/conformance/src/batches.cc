@@ -39,30 +39,30 @@ std::vector<Call> EveryCall() {
                                             return ClaimRequest{id, t, at, 0, 0};
                                           })},
       {"complete", true,
-       SendTwo<Change, CompleteRequest>(&Window::Complete,
-                                        [=](auto id, Token t) {
-                                          return CompleteRequest{id, t, at, {}};
-                                        })},
+       SendTwo<MarkerChange, CompleteRequest>(&Window::Complete,
+                                              [=](auto id, Token t) {
+                                                return CompleteRequest{id, t, at, {}};
+                                              })},
       {"release", true,
-       SendTwo<Change, ReleaseRequest>(&Window::Release,
-                                       [](auto id, Token t) {
-                                         return ReleaseRequest{id, t, false};
-                                       })},
+       SendTwo<MarkerChange, ReleaseRequest>(&Window::Release,
+                                             [](auto id, Token t) {
+                                               return ReleaseRequest{id, t, false};
+                                             })},
       {"park", true,
-       SendTwo<Change, ParkRequest>(&Window::Park,
-                                    [](auto id, Token t) {
-                                      return ParkRequest{id, t, 1};
-                                    })},
+       SendTwo<MarkerChange, ParkRequest>(&Window::Park,
+                                          [](auto id, Token t) {
+                                            return ParkRequest{id, t, 1};
+                                          })},
       {"renew", true,
-       SendTwo<Change, RenewRequest>(&Window::Renew,
-                                     [](auto id, Token t) {
-                                       return RenewRequest{id, t};
-                                     })},
+       SendTwo<MarkerChange, RenewRequest>(&Window::Renew,
+                                           [](auto id, Token t) {
+                                             return RenewRequest{id, t};
+                                           })},
       {"restore", false,
-       SendTwo<Change, RestoreRequest>(&Window::Restore,
-                                       [=](auto id, Token) {
-                                         return RestoreRequest{id, at, 0};
-                                       })},
+       SendTwo<MarkerChange, RestoreRequest>(&Window::Restore,
+                                             [=](auto id, Token) {
+                                               return RestoreRequest{id, at, 0};
+                                             })},
       {"peek", false,
        SendTwo<MarkerView, std::string_view>(&Window::Peek, [](auto id, Token) { return id; })},
   };
@@ -170,7 +170,7 @@ WINDOW_TEST(IfStoresClaims, ABatchThatClaimsAndOneThatCompletesWorkAsSingleCalls
     completions.push_back({attempt.id, completer, attempt.at, {}});
   }
   std::vector<ClaimAnswer> granted(kMany);
-  std::vector<Change> made(kMany);
+  std::vector<MarkerChange> made(kMany);
   ASSERT_TRUE(window().Claim(claims, granted).has_value());
   ASSERT_TRUE(window().Complete(completions, made).has_value());
   std::vector<ClaimAnswer> again(kMany);
@@ -178,7 +178,7 @@ WINDOW_TEST(IfStoresClaims, ABatchThatClaimsAndOneThatCompletesWorkAsSingleCalls
   for (size_t i = 0; i < kMany; i++) {
     const bool fenced = i % 10 == 0;
     EXPECT_EQ(granted[i].answer, Answer::kGranted) << i;
-    EXPECT_EQ(made[i], fenced ? Change::kFenced : Change::kMade) << i;
+    EXPECT_EQ(made[i], fenced ? MarkerChange::kFenced : MarkerChange::kMade) << i;
     EXPECT_EQ(again[i].answer, fenced ? Answer::kGranted : Answer::kDuplicate) << i;
   }
 }
@@ -200,9 +200,9 @@ WINDOW_TEST(Always, AWholeBatchRepeatedAfterALostReplyRecognisesItself) {
     }
   }
   for (int time = 0; time < 2; time++) {
-    std::vector<Change> answers(3, Change::kFenced);
+    std::vector<MarkerChange> answers(3, MarkerChange::kFenced);
     ASSERT_TRUE(window().Complete(completions, answers).has_value());
-    EXPECT_EQ(answers, std::vector<Change>(3, Change::kMade));
+    EXPECT_EQ(answers, std::vector<MarkerChange>(3, MarkerChange::kMade));
   }
 }
 

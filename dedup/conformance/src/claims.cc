@@ -50,7 +50,7 @@ WINDOW_TEST(IfPartitionsOwnIds, AnIdOfAnotherPartitionOrTopicIsAnotherId) {
     EXPECT_EQ(answer.attempt, 1u);
   }
   for (const Attempt& attempt : attempts) {
-    EXPECT_EQ(Complete(attempt), Change::kMade);
+    EXPECT_EQ(Complete(attempt), MarkerChange::kMade);
   }
   for (const Attempt& attempt : attempts) {
     Attempt copy = New();
@@ -61,12 +61,12 @@ WINDOW_TEST(IfPartitionsOwnIds, AnIdOfAnotherPartitionOrTopicIsAnotherId) {
 }
 
 WINDOW_TEST(IfPartitionsOwnIds, AnIdIsRestoredInItsPartitionAlone) {
-  EXPECT_EQ(Restore("x", {0, 3, 5}, 0), Change::kMade);
+  EXPECT_EQ(Restore("x", {0, 3, 5}, 0), MarkerChange::kMade);
   Attempt other = New();
   other.at = {1, 3, 5};
   EXPECT_EQ(Claim(other).answer, Answer::kGranted);
   EXPECT_EQ(Claim(New()).answer, Answer::kDuplicate);
-  EXPECT_EQ(Release(other), Change::kMade);
+  EXPECT_EQ(Release(other), MarkerChange::kMade);
   EXPECT_EQ(StateOf(), MarkerState::kDone) << "a look by the id alone finds it";
 }
 
@@ -98,7 +98,7 @@ WINDOW_TEST(IfStoresClaims, ACopyInFlightChangesNothingForTheHolder) {
   EXPECT_EQ(view.state, MarkerState::kOpen);
   EXPECT_EQ(view.token, holder.token);
   EXPECT_EQ(view.at, holder.at);
-  EXPECT_EQ(Complete(holder), Change::kMade);
+  EXPECT_EQ(Complete(holder), MarkerChange::kMade);
 }
 
 WINDOW_TEST(WithLeases, ACopyInFlightIsToldToLookAgainWhenTheLeaseMayHaveEnded) {
@@ -153,12 +153,12 @@ WINDOW_TEST(WithResults, TheLongestResultIsKeptAndALongerOneIsRefused) {
   Claim(first);
   const std::string longer = longest + "r";
   const CompleteRequest too_long{first.id, first.token, first.at, longer};
-  Change change{};
+  MarkerChange change{};
   const Status refused = window().Complete({&too_long, 1}, {&change, 1});
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().code, Code::kInvalid);
   EXPECT_EQ(StateOf(), MarkerState::kOpen);
-  EXPECT_EQ(Complete(first, longest), Change::kMade);
+  EXPECT_EQ(Complete(first, longest), MarkerChange::kMade);
   EXPECT_EQ(Claim(New()).result, longest);
 }
 
@@ -169,7 +169,7 @@ WINDOW_TEST(Always, AClaimRepeatedAfterALostReplyRecognisesItself) {
   EXPECT_EQ(again.answer, Answer::kGranted);
   EXPECT_EQ(again.attempt, 1u);
   EXPECT_FALSE(again.uncertain);
-  EXPECT_EQ(Complete(attempt), Change::kMade);
+  EXPECT_EQ(Complete(attempt), MarkerChange::kMade);
 }
 
 WINDOW_TEST(Always, AClaimRepeatedAfterItsCompletionIsADuplicate) {
@@ -187,7 +187,7 @@ WINDOW_TEST(IfStoresClaims, TokensThatShareOneHalfAreTwoTokens) {
     Attempt other = holder;
     other.token = token;
     EXPECT_EQ(Claim(other).answer, Answer::kInFlight);
-    EXPECT_EQ(Complete(other), Change::kFenced);
+    EXPECT_EQ(Complete(other), MarkerChange::kFenced);
   }
 }
 
@@ -198,7 +198,7 @@ WINDOW_TEST(WithFingerprints, AnotherPayloadUnderAnOpenIdIsAConflict) {
   Attempt other = New();
   other.fingerprint = 8;
   EXPECT_EQ(Claim(other).answer, Answer::kConflict);
-  EXPECT_EQ(Complete(first), Change::kMade);
+  EXPECT_EQ(Complete(first), MarkerChange::kMade);
 }
 
 WINDOW_TEST(WithFingerprints, AnotherPayloadUnderADoneIdIsAConflict) {

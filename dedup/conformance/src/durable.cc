@@ -15,7 +15,8 @@ WINDOW_TEST(IfDurable, WhatWasDoneIsDoneAfterTheStoreIsOpenedAgain) {
   EXPECT_TRUE(copy.same_delivery);
   EXPECT_EQ(copy.result, subject().can().keeps_results ? "kept" : "");
   // Where claims end with their process nobody is left to ask again.
-  EXPECT_EQ(Complete(first), subject().can().keeps_claims ? Change::kMade : Change::kFenced);
+  EXPECT_EQ(Complete(first),
+            subject().can().keeps_claims ? MarkerChange::kMade : MarkerChange::kFenced);
 }
 
 WINDOW_TEST(IfDurable, WhatWasParkedIsParkedAfterTheStoreIsOpenedAgain) {
@@ -67,7 +68,7 @@ WINDOW_TEST(IfStoresClaims, ANumberThatIsAskedForIsRightAndChangesNothing) {
   EXPECT_EQ(finished, stats->empty() ? 0u : 1u);
   EXPECT_EQ(unfinished, stats->empty() ? 0u : 1u);
   EXPECT_EQ(Peek("open").token, open.token);
-  EXPECT_EQ(Complete(open), Change::kMade);
+  EXPECT_EQ(Complete(open), MarkerChange::kMade);
   EXPECT_EQ(StateOf("done"), MarkerState::kDone);
 }
 

@@ -25,8 +25,8 @@ struct HistoryCall {
   Token token;
   uint64_t began;
   uint64_t ended;
-  Answer answer;  // of a claim
-  Change change;  // of the others
+  Answer answer;        // of a claim
+  MarkerChange change;  // of the others
 };
 
 // free, held by a token, or done by one: all that one id can be, while no lease ends.
@@ -50,12 +50,12 @@ bool Fits(const HistoryCall& call, State& state) {
       return call.answer == Answer::kGranted;
     case Kind::kComplete:
       state.is = mine ? State::Is::kDone : state.is;
-      return (call.change == Change::kMade) == mine;
+      return (call.change == MarkerChange::kMade) == mine;
     case Kind::kRelease: {
       const bool holds = mine && state.is == State::Is::kHeld;
       const bool nothing = state.is == State::Is::kFree;  // what it asked for is so already
       state.is = holds ? State::Is::kFree : state.is;
-      return (call.change == Change::kMade) == (holds || nothing);
+      return (call.change == MarkerChange::kMade) == (holds || nothing);
     }
   }
   return false;
@@ -101,7 +101,7 @@ void Play(Window& window, const std::string& id, int client, std::atomic<uint64_
   Token token{static_cast<uint64_t>(client) + 1, 1};
   Kind kind = Kind::kClaim;
   for (int i = 0; i < kCallsOfClient; i++) {
-    HistoryCall call{kind, token, time++, 0, Answer::kIncomplete, Change::kFenced};
+    HistoryCall call{kind, token, time++, 0, Answer::kIncomplete, MarkerChange::kFenced};
     ClaimAnswer answer;
     bool answered = false;
     if (kind == Kind::kClaim) {

@@ -98,7 +98,7 @@ WINDOW_TEST(Always, FinishingOneOfManySimilarIdsFinishesOnlyThatOne) {
   for (size_t i = 0; i < ids.size(); i += 2) {
     const Attempt attempt = New(ids[i]);
     Claim(attempt);
-    EXPECT_EQ(Complete(attempt, ids[i]), Change::kMade);
+    EXPECT_EQ(Complete(attempt, ids[i]), MarkerChange::kMade);
   }
   for (size_t i = 0; i < ids.size(); i++) {
     const ClaimAnswer answer = Claim(New(ids[i]));

@@ -47,13 +47,13 @@ WINDOW_TEST(WithLeasesAtOpaque, ByWishNothingUncertainIsTakenOverAndTheLateTruth
     EXPECT_TRUE(told.uncertain);
   }
   EXPECT_EQ(Peek().token, old.token);
-  EXPECT_EQ(Complete(old), Change::kMade);
+  EXPECT_EQ(Complete(old), MarkerChange::kMade);
   Attempt released = New();
   released.id = careful.id = "y";
   Claim(released);
-  EXPECT_EQ(ReleaseAsUncertain(released), Change::kMade);
+  EXPECT_EQ(ReleaseAsUncertain(released), MarkerChange::kMade);
   EXPECT_TRUE(Claim(careful).uncertain);
-  EXPECT_EQ(Complete(released), Change::kMade);
+  EXPECT_EQ(Complete(released), MarkerChange::kMade);
 }
 
 WINDOW_TEST(WithLeases, AfterTheLeaseALookSaysWhatACarefulClaimIsTold) {
@@ -106,21 +106,21 @@ WINDOW_TEST(WithLeases, AfterATakeoverTheOldTokenChangesNothing) {
   Advance(kTimes.lease + kALittle);
   const Attempt next = New();
   Claim(next);
-  EXPECT_EQ(Renew(old), Change::kFenced);
-  EXPECT_EQ(Complete(old), Change::kFenced);
-  EXPECT_EQ(Release(old), Change::kFenced);
-  EXPECT_EQ(ReleaseAsUncertain(old), Change::kFenced);
-  EXPECT_EQ(Park(old, 9), Change::kFenced);
+  EXPECT_EQ(Renew(old), MarkerChange::kFenced);
+  EXPECT_EQ(Complete(old), MarkerChange::kFenced);
+  EXPECT_EQ(Release(old), MarkerChange::kFenced);
+  EXPECT_EQ(ReleaseAsUncertain(old), MarkerChange::kFenced);
+  EXPECT_EQ(Park(old, 9), MarkerChange::kFenced);
   EXPECT_EQ(Claim(old).answer, Answer::kInFlight);
   EXPECT_EQ(Peek().token, next.token);
-  EXPECT_EQ(Complete(next), Change::kMade);
+  EXPECT_EQ(Complete(next), MarkerChange::kMade);
 }
 
 WINDOW_TEST(WithLeases, ARenewedLeaseIsNotTakenOver) {
   const Attempt holder = New();
   Claim(holder);
   Advance(kTimes.lease - kALittle);
-  EXPECT_EQ(Renew(holder), Change::kMade);
+  EXPECT_EQ(Renew(holder), MarkerChange::kMade);
   Advance(kTimes.lease - kALittle);
   EXPECT_EQ(Claim(New()).answer, Answer::kInFlight);
 }
@@ -147,7 +147,7 @@ WINDOW_TEST(WithLeases, AnEndedLeaseThatNobodyTookIsRenewed) {
   const Attempt holder = New();
   Claim(holder);
   Advance(kTimes.lease + kALittle);
-  EXPECT_EQ(Renew(holder), Change::kMade);
+  EXPECT_EQ(Renew(holder), MarkerChange::kMade);
   EXPECT_EQ(Claim(New()).answer, Answer::kInFlight);
 }
 
@@ -155,7 +155,7 @@ WINDOW_TEST(WithLeases, ALateTruthIsKeptAfterTheLeaseEnded) {
   const Attempt holder = New();
   Claim(holder);
   Advance(kTimes.lease + kALittle);
-  EXPECT_EQ(Complete(holder), Change::kMade);
+  EXPECT_EQ(Complete(holder), MarkerChange::kMade);
   EXPECT_EQ(Claim(New()).answer, Answer::kDuplicate);
 }
 
@@ -163,12 +163,12 @@ WINDOW_TEST(WithLeases, NoClaimIsRenewedBeyondTheLongestLease) {
   const Attempt holder = New();
   Claim(holder);
   for (milliseconds held(0); held + kTimes.lease <= kTimes.max_lease; held += kTimes.lease) {
-    EXPECT_EQ(Renew(holder), Change::kMade);
+    EXPECT_EQ(Renew(holder), MarkerChange::kMade);
     Advance(kTimes.lease);
   }
-  EXPECT_EQ(Renew(holder), Change::kMade);
+  EXPECT_EQ(Renew(holder), MarkerChange::kMade);
   Advance(kTimes.max_lease % kTimes.lease + kALittle);
-  EXPECT_EQ(Renew(holder), Change::kFenced);
+  EXPECT_EQ(Renew(holder), MarkerChange::kFenced);
   EXPECT_EQ(Claim(New()).answer, Answer::kGranted);
 }
 
@@ -176,7 +176,7 @@ WINDOW_TEST(WithLeases, ALeaseRenewedLateEndsWithTheLongestLease) {
   const Attempt holder = New();
   Claim(holder);
   Advance(kTimes.max_lease - kALittle);
-  EXPECT_EQ(Renew(holder), Change::kMade);
+  EXPECT_EQ(Renew(holder), MarkerChange::kMade);
   Advance(kALittle + kALittle);
   EXPECT_EQ(Claim(New()).answer, Answer::kGranted);
 }

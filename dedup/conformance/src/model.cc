@@ -99,27 +99,27 @@ ClaimAnswer WindowModel::Grant(Marker& marker, const ClaimRequest& request) {
   return {.answer = Answer::kGranted, .uncertain = marker.uncertain, .attempt = marker.attempt};
 }
 
-Change WindowModel::Complete(const CompleteRequest& request) {
+MarkerChange WindowModel::Complete(const CompleteRequest& request) {
   if (Marker* open = FindOpen(request.id, request.token)) {
     open->state = MarkerState::kDone;
     open->uncertain = false;
     open->at = request.at;
     open->result = request.result;
-    return Change::kMade;
+    return MarkerChange::kMade;
   }
   const Marker* marker = Find(request.id);
   const bool mine =
       marker != nullptr && marker->state == MarkerState::kDone && marker->token == request.token;
-  return mine ? Change::kMade : Change::kFenced;
+  return mine ? MarkerChange::kMade : MarkerChange::kFenced;
 }
 
-Change WindowModel::Release(const ReleaseRequest& request) {
+MarkerChange WindowModel::Release(const ReleaseRequest& request) {
   if (Find(request.id) == nullptr) {
-    return Change::kMade;
+    return MarkerChange::kMade;
   }
   Marker* open = FindOpen(request.id, request.token);
   if (open == nullptr) {
-    return Change::kFenced;
+    return MarkerChange::kFenced;
   }
   if (open->held && !request.uncertain && !request.failed) {
     open->attempt--;
@@ -132,35 +132,35 @@ Change WindowModel::Release(const ReleaseRequest& request) {
   } else {
     markers_.erase(std::string(request.id));
   }
-  return Change::kMade;
+  return MarkerChange::kMade;
 }
 
-Change WindowModel::Park(const ParkRequest& request) {
+MarkerChange WindowModel::Park(const ParkRequest& request) {
   Marker* open = FindOpen(request.id, request.token);
   if (open != nullptr && open->held) {
     open->state = MarkerState::kParked;
     open->entry = request.entry;
-    return Change::kMade;
+    return MarkerChange::kMade;
   }
   const Marker* marker = Find(request.id);
   const bool parked = marker != nullptr && marker->state == MarkerState::kParked;
-  return parked && marker->entry == request.entry ? Change::kMade : Change::kFenced;
+  return parked && marker->entry == request.entry ? MarkerChange::kMade : MarkerChange::kFenced;
 }
 
-Change WindowModel::Renew(const RenewRequest& request) {
+MarkerChange WindowModel::Renew(const RenewRequest& request) {
   Marker* open = FindOpen(request.id, request.token);
   if (open == nullptr || !open->held || Fenced(open->owner_epoch, open->at) ||
       now_ >= open->granted_at + times_.max_lease) {
-    return Change::kFenced;
+    return MarkerChange::kFenced;
   }
   open->lease_end =
       std::min<microseconds>(now_ + times_.lease, open->granted_at + times_.max_lease);
-  return Change::kMade;
+  return MarkerChange::kMade;
 }
 
-Change WindowModel::Restore(const RestoreRequest& request) {
+MarkerChange WindowModel::Restore(const RestoreRequest& request) {
   if (Fenced(request.owner_epoch, request.at)) {
-    return Change::kFenced;
+    return MarkerChange::kFenced;
   }
   Marker* marker = Find(request.id);
   if (marker == nullptr) {
@@ -168,21 +168,21 @@ Change WindowModel::Restore(const RestoreRequest& request) {
     restored.state = MarkerState::kDone;
     restored.at = request.at;
     restored.fingerprint = request.fingerprint;
-    return Change::kMade;
+    return MarkerChange::kMade;
   }
   if (marker->state != MarkerState::kOpen) {
-    return Change::kMade;
+    return MarkerChange::kMade;
   }
   const bool deserted = !marker->held || now_ >= marker->lease_end;
   if (!deserted && (marker->at != request.at || marker->owner_epoch >= request.owner_epoch)) {
-    return Change::kInFlight;
+    return MarkerChange::kInFlight;
   }
   marker->state = MarkerState::kDone;
   marker->at = request.at;
   marker->fingerprint = marker->fingerprint != 0 ? marker->fingerprint : request.fingerprint;
   marker->uncertain = false;
   marker->token = Token{};
-  return Change::kMade;
+  return MarkerChange::kMade;
 }
 
 MarkerView WindowModel::Peek(std::string_view id) const {

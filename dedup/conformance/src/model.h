@@ -25,11 +25,11 @@ class WindowModel {
   OwnerEpoch OwnerEpochOf(uint32_t source, int32_t partition) const;
 
   ClaimAnswer Claim(const ClaimRequest& request);
-  Change Complete(const CompleteRequest& request);
-  Change Release(const ReleaseRequest& request);
-  Change Park(const ParkRequest& request);
-  Change Renew(const RenewRequest& request);
-  Change Restore(const RestoreRequest& request);
+  MarkerChange Complete(const CompleteRequest& request);
+  MarkerChange Release(const ReleaseRequest& request);
+  MarkerChange Park(const ParkRequest& request);
+  MarkerChange Renew(const RenewRequest& request);
+  MarkerChange Restore(const RestoreRequest& request);
   MarkerView Peek(std::string_view id) const;
 
  private:

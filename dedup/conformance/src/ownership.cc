@@ -83,8 +83,8 @@ WINDOW_TEST(AtGuarded, TheNewOwnerTakesItsPartitionsDeliveryOverAtOnce) {
   EXPECT_EQ(answer.answer, Answer::kGranted);
   EXPECT_EQ(answer.attempt, 2u);
   EXPECT_FALSE(answer.uncertain);
-  EXPECT_EQ(Complete(old), Change::kFenced);
-  EXPECT_EQ(Complete(next), Change::kMade);
+  EXPECT_EQ(Complete(old), MarkerChange::kFenced);
+  EXPECT_EQ(Complete(next), MarkerChange::kMade);
 }
 
 WINDOW_TEST(AtOpaque, TheNewOwnerWaitsWhileTheOldOnesHandlerMayStillAct) {
@@ -185,7 +185,7 @@ WINDOW_TEST(IfStoresClaims, AnOwnerDoesNotTakeOverFromAReplayThatMayBeAlive) {
   Attempt owner = New();
   owner.owner_epoch = Raise(3);
   EXPECT_EQ(Claim(owner).answer, Answer::kInFlight);
-  EXPECT_EQ(Complete(replay), Change::kMade);
+  EXPECT_EQ(Complete(replay), MarkerChange::kMade);
 }
 
 WINDOW_TEST((All<IfStoresClaims, IfIdsCross>), OwnershipOfAnotherDeliveryProvesNothing) {
@@ -206,7 +206,7 @@ WINDOW_TEST(Always, ALateTruthIsKeptAfterTheOwnershipIsOver) {
   old.owner_epoch = Raise(3);
   Claim(old);
   Raise(3);
-  EXPECT_EQ(Complete(old), Change::kMade);
+  EXPECT_EQ(Complete(old), MarkerChange::kMade);
   EXPECT_EQ(Claim(New()).answer, Answer::kDuplicate);
 }
 
@@ -215,23 +215,23 @@ WINDOW_TEST(Always, AClaimUnderAnEarlierOwnershipIsReleased) {
   old.owner_epoch = Raise(3);
   Claim(old);
   Raise(3);
-  EXPECT_EQ(Release(old), Change::kMade);
+  EXPECT_EQ(Release(old), MarkerChange::kMade);
 }
 
 WINDOW_TEST(IfStoresClaims, AClaimIsNotRenewedOnceItsOwnershipIsOver) {
   Attempt old = New();
   old.owner_epoch = Raise(3);
   Claim(old);
-  EXPECT_EQ(Renew(old), Change::kMade);
+  EXPECT_EQ(Renew(old), MarkerChange::kMade);
   Raise(3);
-  EXPECT_EQ(Renew(old), Change::kFenced);
+  EXPECT_EQ(Renew(old), MarkerChange::kFenced);
 }
 
 WINDOW_TEST(Always, AClaimWithoutOwnershipIsRenewedWhoeverOwnsThePartition) {
   const Attempt replay = New();
   Claim(replay);
   Raise(3);
-  EXPECT_EQ(Renew(replay), Change::kMade);
+  EXPECT_EQ(Renew(replay), MarkerChange::kMade);
 }
 
 WINDOW_TEST(IfStoresClaims, AClaimRepeatedUnderANewerOwnershipCarriesIt) {
@@ -240,7 +240,7 @@ WINDOW_TEST(IfStoresClaims, AClaimRepeatedUnderANewerOwnershipCarriesIt) {
   Claim(attempt);
   attempt.owner_epoch = Raise(3);
   EXPECT_EQ(Claim(attempt).attempt, 1u);
-  EXPECT_EQ(Renew(attempt), Change::kMade);
+  EXPECT_EQ(Renew(attempt), MarkerChange::kMade);
   Attempt copy = New();
   copy.owner_epoch = attempt.owner_epoch;
   EXPECT_EQ(Claim(copy).answer, Answer::kInFlight);
@@ -249,8 +249,8 @@ WINDOW_TEST(IfStoresClaims, AClaimRepeatedUnderANewerOwnershipCarriesIt) {
 WINDOW_TEST(Always, ARestoreUnderAnEarlierOwnershipIsFenced) {
   const OwnerEpoch old = Raise(3);
   Raise(3);
-  EXPECT_EQ(Restore("x", kHere, old), Change::kFenced);
-  EXPECT_EQ(Restore("x", kHere, 1), Change::kFenced);
+  EXPECT_EQ(Restore("x", kHere, old), MarkerChange::kFenced);
+  EXPECT_EQ(Restore("x", kHere, 1), MarkerChange::kFenced);
   EXPECT_EQ(StateOf(), MarkerState::kNone);
 }
 
@@ -258,9 +258,9 @@ WINDOW_TEST(Always, WhatTheCommitCallsFinishedIsRestoredOverALowerOwnership) {
   Attempt old = New();
   old.owner_epoch = Raise(3);
   Claim(old);
-  EXPECT_EQ(Restore("x", old.at, Raise(3)), Change::kMade);
+  EXPECT_EQ(Restore("x", old.at, Raise(3)), MarkerChange::kMade);
   EXPECT_EQ(StateOf(), MarkerState::kDone);
-  EXPECT_EQ(Complete(old), Change::kFenced);
+  EXPECT_EQ(Complete(old), MarkerChange::kFenced);
   EXPECT_EQ(Claim(New()).answer, Answer::kDuplicate);
 }
 
@@ -271,11 +271,11 @@ WINDOW_TEST((All<WithLeases, IfIdsCross>),
   elsewhere.owner_epoch = Raise(4);
   Claim(elsewhere);
   const OwnerEpoch owner_epoch = Raise(3);
-  EXPECT_EQ(Restore("x", kHere, owner_epoch), Change::kInFlight);
+  EXPECT_EQ(Restore("x", kHere, owner_epoch), MarkerChange::kInFlight);
   Advance(kTimes.lease + kALittle);
-  EXPECT_EQ(Restore("x", kHere, owner_epoch), Change::kMade);
+  EXPECT_EQ(Restore("x", kHere, owner_epoch), MarkerChange::kMade);
   EXPECT_EQ(StateOf(), MarkerState::kDone);
-  EXPECT_EQ(Complete(elsewhere), Change::kFenced);
+  EXPECT_EQ(Complete(elsewhere), MarkerChange::kFenced);
 }
 
 WINDOW_TEST((All<AtOpaque, IfIdsCross>), AFinishedIdIsRestoredOverADoubtThatNobodyHolds) {
@@ -283,8 +283,8 @@ WINDOW_TEST((All<AtOpaque, IfIdsCross>), AFinishedIdIsRestoredOverADoubtThatNobo
   elsewhere.at = {0, 4, 9};
   elsewhere.owner_epoch = Raise(4);
   Claim(elsewhere);
-  EXPECT_EQ(ReleaseAsUncertain(elsewhere), Change::kMade);
-  EXPECT_EQ(Restore("x", kHere, Raise(3)), Change::kMade);
+  EXPECT_EQ(ReleaseAsUncertain(elsewhere), MarkerChange::kMade);
+  EXPECT_EQ(Restore("x", kHere, Raise(3)), MarkerChange::kMade);
   EXPECT_EQ(StateOf(), MarkerState::kDone);
 }
 
@@ -293,19 +293,19 @@ WINDOW_TEST((All<IfStoresClaims, IfIdsCross>),
   Attempt mine = New("mine");
   mine.owner_epoch = Raise(3);
   Claim(mine);
-  EXPECT_EQ(Restore("mine", mine.at, mine.owner_epoch), Change::kInFlight);
+  EXPECT_EQ(Restore("mine", mine.at, mine.owner_epoch), MarkerChange::kInFlight);
   Attempt elsewhere = New("elsewhere");
   elsewhere.at = {0, 4, 9};
   elsewhere.owner_epoch = Raise(4);
   Claim(elsewhere);
-  EXPECT_EQ(Restore("elsewhere", kHere, Raise(3)), Change::kInFlight);
+  EXPECT_EQ(Restore("elsewhere", kHere, Raise(3)), MarkerChange::kInFlight);
   EXPECT_EQ(StateOf("mine"), MarkerState::kOpen);
   EXPECT_EQ(StateOf("elsewhere"), MarkerState::kOpen);
 }
 
 WINDOW_TEST(WithFingerprints, AnIdIsRestoredWithThePayloadOfItsFirstCopy) {
-  EXPECT_EQ(Restore("x", kHere, 0, kNoLogTime, 1), Change::kMade);
-  EXPECT_EQ(Restore("x", {0, 3, 6}, 0, kNoLogTime, 2), Change::kMade);
+  EXPECT_EQ(Restore("x", kHere, 0, kNoLogTime, 1), MarkerChange::kMade);
+  EXPECT_EQ(Restore("x", {0, 3, 6}, 0, kNoLogTime, 2), MarkerChange::kMade);
   Attempt copy = New();
   copy.fingerprint = 1;
   EXPECT_EQ(Claim(copy).answer, Answer::kDuplicate);
@@ -319,7 +319,7 @@ WINDOW_TEST(WithFingerprints, ADesertedClaimIsRestoredWithTheFingerprintThatItLa
   const Attempt failed = New();
   Claim(failed);
   ReleaseAsFailed(failed);
-  EXPECT_EQ(Restore("x", kHere, 0, kNoLogTime, 1), Change::kMade);
+  EXPECT_EQ(Restore("x", kHere, 0, kNoLogTime, 1), MarkerChange::kMade);
   Attempt copy = New();
   copy.fingerprint = 2;
   EXPECT_EQ(Claim(copy).answer, Answer::kConflict);

@@ -38,8 +38,8 @@ std::string Text(const ClaimAnswer& answer, bool exact_clock) {
   return out.str();
 }
 
-std::string Text(Change change, bool) {
-  return change == Change::kMade ? "made" : "fenced";
+std::string Text(MarkerChange change, bool) {
+  return change == MarkerChange::kMade ? "made" : "fenced";
 }
 
 std::string Text(const MarkerView& view, bool) {

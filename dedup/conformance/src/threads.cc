@@ -45,8 +45,8 @@ Answer ClaimFrom(Window& window, const Attempt& a) {
 
 bool CompleteFrom(Window& window, const Attempt& a) {
   const CompleteRequest request{a.id, a.token, a.at, {}};
-  Change change{};
-  return window.Complete({&request, 1}, {&change, 1}).has_value() && change == Change::kMade;
+  MarkerChange change{};
+  return window.Complete({&request, 1}, {&change, 1}).has_value() && change == MarkerChange::kMade;
 }
 
 }  // namespace
@@ -141,9 +141,9 @@ WINDOW_TEST(IfStoresClaims, UnderAStormOfCopiesEachEffectHappensOnce) {
         running[i].fetch_sub(1);
         if ((step + thread + round) % 3 == 0) {
           const ReleaseRequest release{attempt.id, attempt.token, false, attempt.at};
-          Change change{};
-          failures +=
-              !window().Release({&release, 1}, {&change, 1}).has_value() || change != Change::kMade;
+          MarkerChange change{};
+          failures += !window().Release({&release, 1}, {&change, 1}).has_value() ||
+                      change != MarkerChange::kMade;
           continue;
         }
         const bool made = CompleteFrom(window(), attempt);

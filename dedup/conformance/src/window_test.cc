@@ -107,39 +107,39 @@ ClaimAnswer WindowTest::Claim(const Attempt& a) {
                           .not_if_uncertain = a.not_if_uncertain});
 }
 
-Change WindowTest::Complete(const Attempt& a, std::string_view result, milliseconds keep) {
+MarkerChange WindowTest::Complete(const Attempt& a, std::string_view result, milliseconds keep) {
   return One(*window_, &Window::Complete,
              CompleteRequest{a.id, a.token, a.at, result, a.time, keep});
 }
 
-Change WindowTest::Release(const Attempt& a) {
+MarkerChange WindowTest::Release(const Attempt& a) {
   return One(*window_, &Window::Release, ReleaseRequest{a.id, a.token, false, a.at});
 }
 
-Change WindowTest::ReleaseAsFailed(const Attempt& a) {
+MarkerChange WindowTest::ReleaseAsFailed(const Attempt& a) {
   return One(*window_, &Window::Release, ReleaseRequest{a.id, a.token, false, a.at, true});
 }
 
-Change WindowTest::ReleaseAsUncertain(const Attempt& a) {
+MarkerChange WindowTest::ReleaseAsUncertain(const Attempt& a) {
   return One(*window_, &Window::Release, ReleaseRequest{a.id, a.token, true, a.at});
 }
 
-Change WindowTest::Park(const Attempt& a, uint64_t entry) {
+MarkerChange WindowTest::Park(const Attempt& a, uint64_t entry) {
   return One(*window_, &Window::Park, ParkRequest{a.id, a.token, entry, a.at});
 }
 
-Change WindowTest::Renew(const Attempt& a, milliseconds lease) {
+MarkerChange WindowTest::Renew(const Attempt& a, milliseconds lease) {
   return One(*window_, &Window::Renew,
              RenewRequest{.id = a.id, .token = a.token, .at = a.at, .lease = lease});
 }
 
-Change WindowTest::Restore(std::string_view id, const Coordinates& at, OwnerEpoch owner_epoch,
-                           LogTime time, uint32_t fingerprint) {
+MarkerChange WindowTest::Restore(std::string_view id, const Coordinates& at, OwnerEpoch owner_epoch,
+                                 LogTime time, uint32_t fingerprint) {
   return One(*window_, &Window::Restore, RestoreRequest{id, at, owner_epoch, time, fingerprint});
 }
 
-Change WindowTest::Committed(const Progress& progress) {
-  const Change change = One(*window_, &Window::Committed, progress);
+MarkerChange WindowTest::Committed(const Progress& progress) {
+  const MarkerChange change = One(*window_, &Window::Committed, progress);
   // It may forget in its own time, and is through with it when it tells what it has.
   static_cast<void>(window_->Stat());
   return change;

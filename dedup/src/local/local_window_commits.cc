@@ -63,7 +63,7 @@ Result<Known> LocalWindow::KnownOf(uint32_t source, int32_t partition) {
   return known;
 }
 
-Status LocalWindow::Committed(std::span<const Progress> progress, std::span<Change> answers) {
+Status LocalWindow::Committed(std::span<const Progress> progress, std::span<MarkerChange> answers) {
   if (Status fit = CheckProgress(progress, answers.size()); !fit) {
     return fit;
   }
@@ -76,7 +76,7 @@ Status LocalWindow::Committed(std::span<const Progress> progress, std::span<Chan
     Progress one = progress[i];
     const OwnerRecord* owner = engine_.owners().Find({one.source, one.partition, one.frontier});
     const bool holds = one.owner_epoch != 0 && OwnershipHolds(one.owner_epoch, owner);
-    answers[i] = holds ? Change::kMade : Change::kFenced;
+    answers[i] = holds ? MarkerChange::kMade : MarkerChange::kFenced;
     if (holds) {
       // A stamp of the future must not make everything look old (rule 22).
       one.watermark = one.watermark == kNoLogTime

@@ -265,7 +265,7 @@ Status PartitionWindows::Claim(std::span<const ClaimRequest> requests,
 }
 
 Status PartitionWindows::Complete(std::span<const CompleteRequest> requests,
-                                  std::span<Change> answers) {
+                                  std::span<MarkerChange> answers) {
   return Route(requests, answers);
 }
 
@@ -293,7 +293,7 @@ Result<std::unique_ptr<EffectBatch>> PartitionWindows::NewEffects(uint32_t sourc
 
 Status PartitionWindows::CompleteWith(EffectBatch& effects,
                                       std::span<const CompleteRequest> requests,
-                                      std::span<Change> answers) {
+                                      std::span<MarkerChange> answers) {
   const auto overlay = EffectOverlay::Of(effects, this);
   if (!overlay) {
     return overlay.error();
@@ -317,24 +317,27 @@ Status PartitionWindows::CompleteWith(EffectBatch& effects,
 }
 
 Status PartitionWindows::Release(std::span<const ReleaseRequest> requests,
-                                 std::span<Change> answers) {
+                                 std::span<MarkerChange> answers) {
   return Route(requests, answers);
 }
 
-Status PartitionWindows::Park(std::span<const ParkRequest> requests, std::span<Change> answers) {
+Status PartitionWindows::Park(std::span<const ParkRequest> requests,
+                              std::span<MarkerChange> answers) {
   return Route(requests, answers);
 }
 
-Status PartitionWindows::Renew(std::span<const RenewRequest> requests, std::span<Change> answers) {
+Status PartitionWindows::Renew(std::span<const RenewRequest> requests,
+                               std::span<MarkerChange> answers) {
   return Route(requests, answers);
 }
 
 Status PartitionWindows::Restore(std::span<const RestoreRequest> requests,
-                                 std::span<Change> answers) {
+                                 std::span<MarkerChange> answers) {
   return Route(requests, answers);
 }
 
-Status PartitionWindows::Committed(std::span<const Progress> progress, std::span<Change> answers) {
+Status PartitionWindows::Committed(std::span<const Progress> progress,
+                                   std::span<MarkerChange> answers) {
   return Route(progress, answers);
 }
 

@@ -184,7 +184,6 @@ Status PostgresWindow::Usable(std::span<const Request> requests) {
   return usable;
 }
 
-// Locks the rows and reads them.
 Result<bool> PostgresWindow::LockRows(SqlTransaction& transaction, std::span<const int64_t> sources,
                                       std::span<const int64_t> partitions, IdRows& rows,
                                       SqlRefusal& refusal) {
@@ -358,8 +357,7 @@ Status PostgresWindow::Claim(std::span<const ClaimRequest> requests,
   return atomic() ? Look(requests, answers) : OfferOrApply(requests, answers);
 }
 
-// Level atomic: one round trip, and nothing is written. Claims are of one partition as a rule: its
-// owner comes with the ids.
+// Level atomic: one round trip, and no write. As a rule the ids are of one partition.
 Status PostgresWindow::Look(std::span<const ClaimRequest> requests,
                             std::span<ClaimAnswer> answers) {
   if (Status fit = CheckBatch(capabilities_, requests, answers.size()); !fit || requests.empty()) {
@@ -436,7 +434,7 @@ std::string PostgresWindow::DigestOf(std::string_view id, const Coordinates& at)
 }
 
 Status PostgresWindow::CompleteWith(EffectBatch& effects, std::span<const CompleteRequest> requests,
-                                    std::span<Change> answers) {
+                                    std::span<MarkerChange> answers) {
   if (Status fit = CheckBatch(capabilities_, requests, answers.size()); !fit) {
     return fit;
   }
@@ -448,7 +446,8 @@ Status PostgresWindow::CompleteWith(EffectBatch& effects, std::span<const Comple
   }
   const Status written = WriteBatch(static_cast<SqlBatch&>(effects), requests);
   const bool fenced = !written && written.error().code == Code::kFenced;
-  std::fill_n(answers.begin(), requests.size(), fenced ? Change::kFenced : Change::kMade);
+  std::fill_n(answers.begin(), requests.size(),
+              fenced ? MarkerChange::kFenced : MarkerChange::kMade);
   return fenced ? Status() : written;
 }
 
@@ -502,7 +501,7 @@ Status PostgresWindow::WriteBatch(SqlBatch& batch, std::span<const CompleteReque
 }
 
 Status PostgresWindow::Complete(std::span<const CompleteRequest> requests,
-                                std::span<Change> answers) {
+                                std::span<MarkerChange> answers) {
   const Status done = OfferOrApply(requests, answers);
   if (done) {
     SweepForIdsAlone(requests);
@@ -529,26 +528,28 @@ void PostgresWindow::SweepForIdsAlone(std::span<const CompleteRequest> requests)
 }
 
 Status PostgresWindow::Release(std::span<const ReleaseRequest> requests,
-                               std::span<Change> answers) {
+                               std::span<MarkerChange> answers) {
   return Apply(requests, answers);
 }
 
-Status PostgresWindow::Park(std::span<const ParkRequest> requests, std::span<Change> answers) {
+Status PostgresWindow::Park(std::span<const ParkRequest> requests,
+                            std::span<MarkerChange> answers) {
   return Apply(requests, answers);
 }
 
 // At the level atomic there is nothing to renew: the session decides how long a handler may run.
-Status PostgresWindow::Renew(std::span<const RenewRequest> requests, std::span<Change> answers) {
+Status PostgresWindow::Renew(std::span<const RenewRequest> requests,
+                             std::span<MarkerChange> answers) {
   if (!atomic()) {
     return Apply(requests, answers);
   }
   const Status fit = CheckBatch(capabilities_, requests, answers.size());
-  std::fill_n(answers.begin(), fit ? requests.size() : 0, Change::kMade);
+  std::fill_n(answers.begin(), fit ? requests.size() : 0, MarkerChange::kMade);
   return fit;
 }
 
 Status PostgresWindow::Restore(std::span<const RestoreRequest> requests,
-                               std::span<Change> answers) {
+                               std::span<MarkerChange> answers) {
   return Apply(requests, answers);
 }
 

@@ -67,21 +67,25 @@ class PostgresWindow final : public Window {
   void Close(uint32_t source, int32_t partition) override;
   Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t source, int32_t partition, OwnerEpoch floor) override;
   Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override;
-  Status Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) override;
+  Status Complete(std::span<const CompleteRequest> requests,
+                  std::span<MarkerChange> answers) override;
   Result<std::unique_ptr<EffectBatch>> NewEffects(uint32_t source, int32_t partition,
                                                   std::span<const ClaimRequest> granted) override;
   Status CompleteWith(EffectBatch& effects, std::span<const CompleteRequest> requests,
-                      std::span<Change> answers) override;
-  Status Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) override;
-  Status Park(std::span<const ParkRequest> requests, std::span<Change> answers) override;
-  Status Renew(std::span<const RenewRequest> requests, std::span<Change> answers) override;
-  Status Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) override;
+                      std::span<MarkerChange> answers) override;
+  Status Release(std::span<const ReleaseRequest> requests,
+                 std::span<MarkerChange> answers) override;
+  Status Park(std::span<const ParkRequest> requests, std::span<MarkerChange> answers) override;
+  Status Renew(std::span<const RenewRequest> requests, std::span<MarkerChange> answers) override;
+  Status Restore(std::span<const RestoreRequest> requests,
+                 std::span<MarkerChange> answers) override;
   Status Announce(std::span<const Announcement> announcements) override;
-  Status Committed(std::span<const Progress> progress, std::span<Change> answers) override;
+  Status Committed(std::span<const Progress> progress, std::span<MarkerChange> answers) override;
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override;
   Status RecordUncertain(std::span<const UncertainCall> calls) override;
   Result<std::vector<UncertainRecord>> ListUncertain(WallTime since) override;
-  Status ForgetByHand(std::span<const std::string_view> ids, std::span<Change> answers) override;
+  Status ForgetByHand(std::span<const std::string_view> ids,
+                      std::span<MarkerChange> answers) override;
   Result<uint64_t> DropAged(milliseconds within) override;
   Result<RememberTimes> Remember(RememberChange change) override;
   Result<std::vector<StoreStat>> Stat() override;
@@ -119,7 +123,7 @@ class PostgresWindow final : public Window {
   Status OfferOrApply(std::span<const Request> requests, std::span<Reply> replies);
   // One round trip. False: the table has another row than the offer expects, and nothing was done.
   Result<bool> Offer(const ClaimRequest& request, ClaimAnswer& reply);
-  Result<bool> Offer(const CompleteRequest& request, Change& reply);
+  Result<bool> Offer(const CompleteRequest& request, MarkerChange& reply);
   Result<bool> Make(std::string_view statement, IdRows& rows);
   Status Look(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers);
   RememberTimes Asked() const { return {options_.remember, options_.skew}; }

@@ -20,7 +20,7 @@ Result<bool> PostgresWindow::Offer(const ClaimRequest& request, ClaimAnswer& rep
   return Make("offer_id", rows);
 }
 
-Result<bool> PostgresWindow::Offer(const CompleteRequest& request, Change& reply) {
+Result<bool> PostgresWindow::Offer(const CompleteRequest& request, MarkerChange& reply) {
   IdRows rows = NewRows();
   rows.Add(request.id, request.at);
   rows.Seal();

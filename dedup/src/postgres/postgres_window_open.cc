@@ -360,7 +360,8 @@ Status PostgresWindow::Announce(std::span<const Announcement> announcements) {
   return made;
 }
 
-Status PostgresWindow::Committed(std::span<const Progress> progress, std::span<Change> answers) {
+Status PostgresWindow::Committed(std::span<const Progress> progress,
+                                 std::span<MarkerChange> answers) {
   if (Status fit = CheckProgress(progress, answers.size()); !fit) {
     return fit;
   }
@@ -381,7 +382,7 @@ Status PostgresWindow::Committed(std::span<const Progress> progress, std::span<C
     return changed.error();
   }
   for (size_t i = 0; i < progress.size(); i++) {
-    answers[i] = (*changed)[i].affected == 1 ? Change::kMade : Change::kFenced;
+    answers[i] = (*changed)[i].affected == 1 ? MarkerChange::kMade : MarkerChange::kFenced;
   }
   // Only the space depends on it.
   if (const auto swept = Sweep(kSweepsAtOnce, BootNow() + options_.call, /*alone=*/false); !swept) {
@@ -458,7 +459,7 @@ Result<std::vector<Coordinates>> PostgresWindow::PossibleCoordinates() {
 }
 
 Status PostgresWindow::ForgetByHand(std::span<const std::string_view> ids,
-                                    std::span<Change> answers) {
+                                    std::span<MarkerChange> answers) {
   if (Status fit = CheckBatch(capabilities_, ids, answers.size()); !fit) {
     return fit;
   }
@@ -484,7 +485,7 @@ Status PostgresWindow::ForgetByHand(std::span<const std::string_view> ids,
     const bool went = std::any_of(rows.begin(), rows.end(), [&](const SqlRow& row) {
       return std::find(its.begin(), its.end(), row[0]) != its.end();
     });
-    answers[i] = went ? Change::kMade : Change::kFenced;
+    answers[i] = went ? MarkerChange::kMade : MarkerChange::kFenced;
   }
   return {};
 }

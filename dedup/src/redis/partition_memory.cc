@@ -129,11 +129,16 @@ void PartitionMemory::Apply(std::span<const Request> requests, std::span<Reply> 
 
 template void PartitionMemory::Apply(std::span<const ClaimRequest>, std::span<ClaimAnswer>,
                                      LogTime);
-template void PartitionMemory::Apply(std::span<const CompleteRequest>, std::span<Change>, LogTime);
-template void PartitionMemory::Apply(std::span<const ReleaseRequest>, std::span<Change>, LogTime);
-template void PartitionMemory::Apply(std::span<const ParkRequest>, std::span<Change>, LogTime);
-template void PartitionMemory::Apply(std::span<const RenewRequest>, std::span<Change>, LogTime);
-template void PartitionMemory::Apply(std::span<const RestoreRequest>, std::span<Change>, LogTime);
+template void PartitionMemory::Apply(std::span<const CompleteRequest>, std::span<MarkerChange>,
+                                     LogTime);
+template void PartitionMemory::Apply(std::span<const ReleaseRequest>, std::span<MarkerChange>,
+                                     LogTime);
+template void PartitionMemory::Apply(std::span<const ParkRequest>, std::span<MarkerChange>,
+                                     LogTime);
+template void PartitionMemory::Apply(std::span<const RenewRequest>, std::span<MarkerChange>,
+                                     LogTime);
+template void PartitionMemory::Apply(std::span<const RestoreRequest>, std::span<MarkerChange>,
+                                     LogTime);
 template void PartitionMemory::Apply(std::span<const std::string_view>, std::span<MarkerView>,
                                      LogTime);
 

@@ -248,25 +248,27 @@ Status RedisOwnedWindow::Claim(std::span<const ClaimRequest> requests,
 }
 
 Status RedisOwnedWindow::Complete(std::span<const CompleteRequest> requests,
-                                  std::span<Change> answers) {
+                                  std::span<MarkerChange> answers) {
   return Route(requests, answers);
 }
 
 Status RedisOwnedWindow::Release(std::span<const ReleaseRequest> requests,
-                                 std::span<Change> answers) {
+                                 std::span<MarkerChange> answers) {
   return Route(requests, answers);
 }
 
-Status RedisOwnedWindow::Park(std::span<const ParkRequest> requests, std::span<Change> answers) {
+Status RedisOwnedWindow::Park(std::span<const ParkRequest> requests,
+                              std::span<MarkerChange> answers) {
   return Route(requests, answers);
 }
 
-Status RedisOwnedWindow::Renew(std::span<const RenewRequest> requests, std::span<Change> answers) {
+Status RedisOwnedWindow::Renew(std::span<const RenewRequest> requests,
+                               std::span<MarkerChange> answers) {
   return Route(requests, answers);
 }
 
 Status RedisOwnedWindow::Restore(std::span<const RestoreRequest> requests,
-                                 std::span<Change> answers) {
+                                 std::span<MarkerChange> answers) {
   return Route(requests, answers);
 }
 
@@ -352,13 +354,14 @@ Status RedisOwnedWindow::Append(const SourcePartition& where, OwnerEpoch owner_e
   return {};
 }
 
-Status RedisOwnedWindow::Committed(std::span<const Progress> progress, std::span<Change> answers) {
+Status RedisOwnedWindow::Committed(std::span<const Progress> progress,
+                                   std::span<MarkerChange> answers) {
   if (Status told = scope_->Committed(progress, answers); !told) {
     return told;
   }
   for (size_t i = 0; i < progress.size(); i++) {
     const PartitionPtr partition = Find({progress[i].source, progress[i].partition});
-    if (answers[i] != Change::kMade || partition == nullptr) {
+    if (answers[i] != MarkerChange::kMade || partition == nullptr) {
       continue;
     }
     // Only the space depends on it.

@@ -78,8 +78,8 @@ void FulfilledBy(const ClaimRequest&, ClaimAnswer& answer) {
   answer.attempt = 1;
 }
 template <class Request>
-void FulfilledBy(const Request&, Change& answer) {
-  answer = Change::kMade;
+void FulfilledBy(const Request&, MarkerChange& answer) {
+  answer = MarkerChange::kMade;
 }
 template <class Request>
 void FulfilledBy(const Request&, MarkerView&) {}
@@ -301,23 +301,26 @@ Status RedisWindow::Claim(std::span<const ClaimRequest> requests, std::span<Clai
   return Apply(requests, answers);
 }
 
-Status RedisWindow::Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) {
+Status RedisWindow::Complete(std::span<const CompleteRequest> requests,
+                             std::span<MarkerChange> answers) {
   return Apply(requests, answers);
 }
 
-Status RedisWindow::Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) {
+Status RedisWindow::Release(std::span<const ReleaseRequest> requests,
+                            std::span<MarkerChange> answers) {
   return Apply(requests, answers);
 }
 
-Status RedisWindow::Park(std::span<const ParkRequest> requests, std::span<Change> answers) {
+Status RedisWindow::Park(std::span<const ParkRequest> requests, std::span<MarkerChange> answers) {
   return Apply(requests, answers);
 }
 
-Status RedisWindow::Renew(std::span<const RenewRequest> requests, std::span<Change> answers) {
+Status RedisWindow::Renew(std::span<const RenewRequest> requests, std::span<MarkerChange> answers) {
   return Apply(requests, answers);
 }
 
-Status RedisWindow::Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) {
+Status RedisWindow::Restore(std::span<const RestoreRequest> requests,
+                            std::span<MarkerChange> answers) {
   return Apply(requests, answers);
 }
 
@@ -326,7 +329,8 @@ Status RedisWindow::Peek(std::span<const std::string_view> ids, std::span<Marker
   return looked ? MarkUncertain(ids, views) : looked;
 }
 
-Status RedisWindow::ForgetByHand(std::span<const std::string_view> ids, std::span<Change> answers) {
+Status RedisWindow::ForgetByHand(std::span<const std::string_view> ids,
+                                 std::span<MarkerChange> answers) {
   if (Status fit = CheckBatch(capabilities_, ids, answers.size()); !fit) {
     return fit;
   }
@@ -359,7 +363,7 @@ Status RedisWindow::ForgetByHand(std::span<const std::string_view> ids, std::spa
       return gone ? RedisStrange() : gone.error();
     }
     for (size_t i = 0; i < count; i++) {
-      answers[done + i] = (*gone)[i] == '1' ? Change::kMade : Change::kFenced;
+      answers[done + i] = (*gone)[i] == '1' ? MarkerChange::kMade : MarkerChange::kFenced;
     }
     done += count;
   }

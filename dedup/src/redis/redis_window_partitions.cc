@@ -185,7 +185,7 @@ Status RedisWindow::Announce(std::span<const Announcement> announcements) {
   return {};
 }
 
-Status RedisWindow::Committed(std::span<const Progress> progress, std::span<Change> answers) {
+Status RedisWindow::Committed(std::span<const Progress> progress, std::span<MarkerChange> answers) {
   if (Status fit = CheckProgress(progress, answers.size()); !fit) {
     return fit;
   }
@@ -214,7 +214,7 @@ Status RedisWindow::Committed(std::span<const Progress> progress, std::span<Chan
   reader.Bytes(9);
   kept_ = milliseconds(static_cast<int64_t>(reader.Number(8)));
   for (size_t i = 0; i < progress.size(); i++) {
-    answers[i] = (*answer)[kBefore + i] == '1' ? Change::kMade : Change::kFenced;
+    answers[i] = (*answer)[kBefore + i] == '1' ? MarkerChange::kMade : MarkerChange::kFenced;
   }
   if (options_.partition_owned) {
     return {};  // nothing lies in slices

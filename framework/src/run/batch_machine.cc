@@ -111,12 +111,12 @@ void BatchMachine::Restored(const Status& status) {
       Unanswered(i, Stage::kCarried);
       continue;
     }
-    const Change change = changes_[progress_[i].request];
-    if (change == Change::kMade) {
+    const MarkerChange change = changes_[progress_[i].request];
+    if (change == MarkerChange::kMade) {
       Settle(i, Fate::kRestored);
       continue;
     }
-    const bool fenced = change == Change::kFenced;
+    const bool fenced = change == MarkerChange::kFenced;
     // Another's claim ends in time; a lost ownership has to be raised again.
     fenced ? Settle(i, Fate::kOwnershipLost) : Settle(i, Fate::kWait, policy_.store_retry);
     settlements_[i].stage = Stage::kCarried;

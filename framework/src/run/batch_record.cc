@@ -61,7 +61,7 @@ void BatchMachine::Completed(const Status& status) {
 // whole way again, and whether its marker is there after all is for the window to say.
 void BatchMachine::CompletedTogether(const Status& status) {
   const bool invalid = !status && status.error().code == Code::kInvalid;
-  const bool lost = !status || (!completions_.empty() && changes_[0] != Change::kMade);
+  const bool lost = !status || (!completions_.empty() && changes_[0] != MarkerChange::kMade);
   for (size_t i = 0; i < items_.size(); i++) {
     if (lost && WasRefused(i)) {
       LoseEffect(i, microseconds(0));  // for what it saw, which is gone
@@ -69,7 +69,7 @@ void BatchMachine::CompletedTogether(const Status& status) {
     if (progress_[i].part != Part::kComplete) {
       continue;
     }
-    if (status && changes_[progress_[i].request] == Change::kMade) {
+    if (status && changes_[progress_[i].request] == MarkerChange::kMade) {
       Settle(i, Fate::kApplied);
     } else if (invalid && items_[i].alone) {
       settlements_[i].text = status.error().message;
@@ -111,10 +111,10 @@ void BatchMachine::CompleteNext(size_t from) {
   JournalRefused();
 }
 
-void BatchMachine::CompletedOne(size_t i, const Status& status, Change change) {
+void BatchMachine::CompletedOne(size_t i, const Status& status, MarkerChange change) {
   if (!status) {
     Unanswered(i, Stage::kApplied);
-  } else if (change == Change::kMade) {
+  } else if (change == MarkerChange::kMade) {
     Settle(i, Fate::kApplied);
   } else {
     settlements_[i].touched = true;
@@ -185,7 +185,7 @@ void BatchMachine::Parked(const Status& status) {
       GiveUpClaim(i, Fate::kStop);
     } else if (!status) {
       Unanswered(i, Stage::kRecorded);
-    } else if (changes_[progress_[i].request] == Change::kMade) {
+    } else if (changes_[progress_[i].request] == MarkerChange::kMade) {
       Settle(i, Fate::kRejected);
     } else {
       settlements_[i].touched = true;

@@ -143,7 +143,7 @@ void CatchUp::Put(PartitionId partition, OwnerEpoch owner_epoch, BootTime now,
       requests_.push_back({arrival.id, at, owner_epoch, arrival.time, arrival.fingerprint});
     }
   }
-  changes_.assign(requests_.size(), Change::kMade);
+  changes_.assign(requests_.size(), MarkerChange::kMade);
   if (desk_ != nullptr) {
     WindowDesk::Restore job{.partition = partition,
                             .number = progress.asked = ++asked_,
@@ -204,7 +204,7 @@ size_t CatchUp::KeepRefused(Progress& progress, std::vector<void*>& released) {
   size_t request = 0;
   for (const Arrival& arrival : progress.pending) {
     const bool sent = !arrival.id.empty();
-    if (sent && changes_[request++] != Change::kMade) {
+    if (sent && changes_[request++] != MarkerChange::kMade) {
       progress.pending[kept++] = arrival;
     } else {
       released.push_back(arrival.message);

@@ -126,7 +126,7 @@ class CatchUp {
   uint64_t asked_ = 0;
   std::vector<Progress> partitions_;
   std::vector<RestoreRequest> requests_;
-  std::vector<Change> changes_;
+  std::vector<MarkerChange> changes_;
   int64_t restored_ = 0;
 };
 

@@ -202,7 +202,7 @@ void Claim(Job& job, const DriveTools& tools) {
 // the leases still hold is asked once more then: the last handler may have returned long ago.
 Status Complete(Job& job, const DriveTools& tools) {
   const std::span<const CompleteRequest> requests = job.machine.completions();
-  const std::span<Change> changes = job.machine.changes();
+  const std::span<MarkerChange> changes = job.machine.changes();
   if (!job.machine.Atomic()) {
     return tools.window->Complete(requests, changes);
   }
@@ -210,7 +210,7 @@ Status Complete(Job& job, const DriveTools& tools) {
     Log(LogLevel::kWarn, "handler",
         "a lease was lost before the effects under it were written; the messages are retried",
         {{"partition", job.partition}, {"messages", requests.size()}});
-    std::fill_n(changes.begin(), requests.size(), Change::kFenced);
+    std::fill_n(changes.begin(), requests.size(), MarkerChange::kFenced);
     return {};
   }
   return tools.window->CompleteWith(*job.effects, requests, changes);
@@ -230,7 +230,7 @@ Driven DriveBatch(Job& job, const Handler& handler, const DriveTools& tools) {
   job.took = microseconds(0);
   job.claims_end.Begin();
   for (;;) {
-    const std::span<Change> changes = machine.changes();
+    const std::span<MarkerChange> changes = machine.changes();
     switch (machine.step()) {
       case BatchStep::kRestore:
         machine.Restored(told("restore", machine.restores().size(),

@@ -208,7 +208,7 @@ Status Keeper::Ask(std::span<const Renewal> renewals) {
       requests.push_back({claim.id, claim.token, claim.at});
     }
   }
-  std::vector<Change> changes(requests.size());
+  std::vector<MarkerChange> changes(requests.size());
   const BootTime sent = clock_.Boot();
   const Status renewed =
       errors_.Window("renew", requests.size(), window_->Renew(requests, changes));
@@ -216,7 +216,7 @@ Status Keeper::Ask(std::span<const Renewal> renewals) {
   for (const Renewal& renewal : renewals) {
     const auto end = change + static_cast<ptrdiff_t>(renewal.claims.size());
     if (renewed && renewal.job) {
-      const bool fenced = std::find(change, end, Change::kFenced) != end;
+      const bool fenced = std::find(change, end, MarkerChange::kFenced) != end;
       fenced ? TellStop(*renewal.job, renewal.stop)
              : renewal.job->claims_end.Renewed(renewal.round, sent);
     }

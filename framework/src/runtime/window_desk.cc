@@ -113,7 +113,7 @@ void WindowDesk::Call(Announce& job) {
 }
 
 void WindowDesk::Call(Committed& job) {
-  Change change;
+  MarkerChange change;
   (void)errors_.Window("committed", 1, window_->Committed({&job.progress, 1}, {&change, 1}));
 }
 

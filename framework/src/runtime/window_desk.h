@@ -55,7 +55,7 @@ class WindowDesk {
     uint64_t number = 0;
     std::vector<std::string> ids;  // those of the requests
     std::vector<RestoreRequest> requests;
-    std::vector<Change> changes;
+    std::vector<MarkerChange> changes;
     Status made;
   };
   using Job = std::variant<RaiseOwnerEpoch, Open, Announce, Committed, Restore>;

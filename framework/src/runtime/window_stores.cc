@@ -70,7 +70,7 @@ void WindowStores::Tell(const Progress& progress) {
   if (desk_ != nullptr) {
     return desk_->Add(WindowDesk::Committed{progress});
   }
-  Change change;
+  MarkerChange change;
   static_cast<void>(
       errors_.Window("committed", 1, window_->Committed({&progress, 1}, {&change, 1})));
 }

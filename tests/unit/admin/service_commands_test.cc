@@ -191,13 +191,19 @@ class StoresWindow final : public Window {
   const WindowCapabilities& capabilities() const override { return capabilities_; }
   Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t, int32_t, OwnerEpoch) override { return Refused(); }
   Status Claim(std::span<const ClaimRequest>, std::span<ClaimAnswer>) override { return Refused(); }
-  Status Complete(std::span<const CompleteRequest>, std::span<Change>) override {
+  Status Complete(std::span<const CompleteRequest>, std::span<MarkerChange>) override {
     return Refused();
   }
-  Status Release(std::span<const ReleaseRequest>, std::span<Change>) override { return Refused(); }
-  Status Park(std::span<const ParkRequest>, std::span<Change>) override { return Refused(); }
-  Status Renew(std::span<const RenewRequest>, std::span<Change>) override { return Refused(); }
-  Status Restore(std::span<const RestoreRequest>, std::span<Change>) override { return Refused(); }
+  Status Release(std::span<const ReleaseRequest>, std::span<MarkerChange>) override {
+    return Refused();
+  }
+  Status Park(std::span<const ParkRequest>, std::span<MarkerChange>) override { return Refused(); }
+  Status Renew(std::span<const RenewRequest>, std::span<MarkerChange>) override {
+    return Refused();
+  }
+  Status Restore(std::span<const RestoreRequest>, std::span<MarkerChange>) override {
+    return Refused();
+  }
   Status Peek(std::span<const std::string_view>, std::span<MarkerView>) override {
     return Refused();
   }
@@ -256,7 +262,7 @@ TEST_F(ServiceCommandsTest, WindowShowTellsWhatIsKeptOfAnId) {
   EXPECT_EQ(Show(id), json::parse(R"({"id_hex":"610062","state":"open","source":0,"partition":2,
       "offset":17,"uncertain":false,"holder":"0000000000000abc0000000000000005"})"));
   const ReleaseRequest release{id, token, true, at};
-  Change change{};
+  MarkerChange change{};
   ASSERT_TRUE(window_->Release({&release, 1}, {&change, 1}));
   EXPECT_EQ(Show(id)["uncertain"], true);
   EXPECT_FALSE(Show(id).contains("holder")) << "nobody holds it";

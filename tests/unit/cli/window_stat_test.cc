@@ -88,7 +88,7 @@ class WindowStat : public Command {
       ASSERT_TRUE(window_->Claim({&claim, 1}, {&answer, 1}));
       ASSERT_EQ(answer.answer, Answer::kGranted);
       const CompleteRequest complete{.id = id, .token = token, .at = at, .time = kThen};
-      Change change{};
+      MarkerChange change{};
       ASSERT_TRUE(i == done || window_->Complete({&complete, 1}, {&change, 1}));
     }
     const Announcement announced{
@@ -96,7 +96,7 @@ class WindowStat : public Command {
     ASSERT_TRUE(window_->Announce({&announced, 1}));
     const Progress progress{
         .partition = partition, .owner_epoch = owner_epoch, .frontier = done, .watermark = kThen};
-    Change change{};
+    MarkerChange change{};
     ASSERT_TRUE(window_->Committed({&progress, 1}, {&change, 1}));
   }
   std::map<std::string, std::string> Files() const {

@@ -26,17 +26,17 @@ class MemoryWindowTest : public testing::Test {
     EXPECT_TRUE(window.Claim({&request, 1}, {&answer, 1}).has_value());
     return answer;
   }
-  static Change Complete(Window& window, std::string_view id, const Token& token) {
+  static MarkerChange Complete(Window& window, std::string_view id, const Token& token) {
     const CompleteRequest request{id, token, {0, 0, 0}, {}};
-    Change change{};
+    MarkerChange change{};
     EXPECT_TRUE(window.Complete({&request, 1}, {&change, 1}).has_value());
     return change;
   }
-  static Result<Change> Park(Window& window, std::string_view id, const Token& token) {
+  static Result<MarkerChange> Park(Window& window, std::string_view id, const Token& token) {
     const ParkRequest request{id, token, 1, {0, 0, 0}};
-    Change change{};
+    MarkerChange change{};
     const Status status = window.Park({&request, 1}, {&change, 1});
-    return status ? Result<Change>(change) : Result<Change>(status.error());
+    return status ? Result<MarkerChange>(change) : Result<MarkerChange>(status.error());
   }
   static bool IsDone(Window& window, std::string_view id) {
     MarkerView view;
@@ -96,7 +96,7 @@ TEST_F(MemoryWindowTest, OpenAndParkedIdsDoNotAge) {
   Claim(*window, "open", {1, 1});
   Claim(*window, "parked", {1, 2});
   const ParkRequest park{"parked", {1, 2}, 5, {0, 0, 0}};
-  Change change{};
+  MarkerChange change{};
   ASSERT_TRUE(window->Park({&park, 1}, {&change, 1}).has_value());
   for (uint64_t i = 0; i < 1'000; i++) {
     Claim(*window, std::to_string(i), {2, i + 1});
@@ -111,7 +111,7 @@ TEST_F(MemoryWindowTest, ParkedIdsTakeNoRoomFromOpenOnes) {
   for (uint64_t i = 1; i <= 5; i++) {
     const std::string id = "p" + std::to_string(i);
     EXPECT_EQ(Claim(*window, id, {1, i}).answer, Answer::kGranted);
-    EXPECT_EQ(Park(*window, id, {1, i}).value_or(Change::kFenced), Change::kMade);
+    EXPECT_EQ(Park(*window, id, {1, i}).value_or(MarkerChange::kFenced), MarkerChange::kMade);
   }
   EXPECT_EQ(Claim(*window, "a", {2, 1}).answer, Answer::kGranted);
   EXPECT_EQ(Claim(*window, "b", {2, 2}).answer, Answer::kGranted);
@@ -123,9 +123,9 @@ TEST_F(MemoryWindowTest, TheOldestCountOfFailedAttemptsMakesRoom) {
     const std::string id(1, static_cast<char>('a' + i));
     EXPECT_EQ(Claim(*window, id, {1, i}).answer, Answer::kGranted);
     const ReleaseRequest failed{.id = id, .token = {1, i}, .at = {0, 0, 0}, .failed = true};
-    Change change = Change::kFenced;
+    MarkerChange change = MarkerChange::kFenced;
     ASSERT_TRUE(window->Release({&failed, 1}, {&change, 1}));
-    EXPECT_EQ(change, Change::kMade);
+    EXPECT_EQ(change, MarkerChange::kMade);
   }
   EXPECT_EQ(Claim(*window, "c", {1, 4}).attempt, 2u);
   EXPECT_EQ(Claim(*window, "d", {1, 5}).attempt, 2u);
@@ -138,16 +138,16 @@ TEST_F(MemoryWindowTest, AtTheBoundOfParkedIdsAnotherIsRefusedAndNoneIsForgotten
   const auto window = Open({.max_parked = 1});
   Claim(*window, "a", {1, 1});
   Claim(*window, "b", {1, 2});
-  EXPECT_EQ(Park(*window, "a", {1, 1}).value_or(Change::kFenced), Change::kMade);
+  EXPECT_EQ(Park(*window, "a", {1, 1}).value_or(MarkerChange::kFenced), MarkerChange::kMade);
   const auto full = Park(*window, "b", {1, 2});
   ASSERT_FALSE(full.has_value());
   EXPECT_EQ(full.error().code, Code::kFull);
   EXPECT_EQ(full.error().effect, Effect::kNone);
   EXPECT_NE(full.error().message.find("max_parked is 1"), std::string::npos);
-  EXPECT_EQ(Park(*window, "a", {1, 1}).value_or(Change::kFenced), Change::kMade)
+  EXPECT_EQ(Park(*window, "a", {1, 1}).value_or(MarkerChange::kFenced), MarkerChange::kMade)
       << "a repeated request needs no room";
   EXPECT_EQ(Claim(*window, "a", {1, 3}).answer, Answer::kAttached);
-  EXPECT_EQ(Complete(*window, "b", {1, 2}), Change::kMade) << "it was left as it is";
+  EXPECT_EQ(Complete(*window, "b", {1, 2}), MarkerChange::kMade) << "it was left as it is";
 }
 
 TEST_F(MemoryWindowTest, ABatchThatNeedsTooManyMarkersIsRefusedAndNoneOfItIsApplied) {

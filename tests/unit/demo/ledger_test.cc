@@ -51,9 +51,9 @@ class LedgerTest : public ::testing::Test {
     EXPECT_TRUE(Book(*(*effects)->rows(), {payment, "A", partition, at.offset, 5}));
     EXPECT_TRUE((*effects)->Keep());
     const CompleteRequest complete{.id = id, .token = token, .at = at};
-    Change change{};
+    MarkerChange change{};
     EXPECT_TRUE(windows_->CompleteWith(**effects, {&complete, 1}, {&change, 1}));
-    EXPECT_EQ(change, Change::kMade);
+    EXPECT_EQ(change, MarkerChange::kMade);
   }
   Ledger Read() {
     windows_.reset();

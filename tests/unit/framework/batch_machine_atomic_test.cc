@@ -23,7 +23,7 @@ class BatchMachineAtomic : public BatchMachineTest {
     Start();
     Claim({Answer::kGranted, Answer::kGranted});
     Handle({{"y", Reject{"the balance does not suffice"}}});
-    Complete(Change::kFenced);
+    Complete(MarkerChange::kFenced);
     EXPECT_EQ(FateOf(1), Fate::kWithdrawn);
     ExpectLost(1);
   }
@@ -61,7 +61,7 @@ TEST_F(BatchMachineAtomic, ARefusedBatchIsLostForAllAndAskedAgainAtOnce) {
   Start();
   Claim({Answer::kGranted, Answer::kGranted});
   Handle();
-  Complete(Change::kFenced);
+  Complete(MarkerChange::kFenced);
   for (size_t i = 0; i < 2; i++) {
     EXPECT_EQ(FateOf(i), Fate::kWithdrawn);
     ExpectLost(i);

@@ -57,7 +57,7 @@ TEST_F(BatchMachineConflict, ACopyOfACarriedMessageAsksTheWindowBecauseTheMapDoe
   Add(1, "x", Stage::kFresh, true, 0, 18);
   Start();
   ASSERT_EQ(machine_->step(), BatchStep::kRestore);
-  machine_->changes()[0] = Change::kMade;
+  machine_->changes()[0] = MarkerChange::kMade;
   machine_->Restored({});
   ASSERT_EQ(machine_->claims().size(), 1u);
   Claim({Answer::kConflict});

@@ -59,7 +59,7 @@ class BatchMachineTest : public ::testing::Test {
     }
     return handled;
   }
-  void Complete(Change change = Change::kMade) {
+  void Complete(MarkerChange change = MarkerChange::kMade) {
     ASSERT_EQ(machine_->step(), BatchStep::kComplete);
     for (size_t i = 0; i < machine_->completions().size(); i++) {
       machine_->changes()[i] = change;

@@ -64,7 +64,7 @@ TEST_F(BatchMachinePass, WhereThereIsAJournalItIsOnRecordBeforeItIsFinished) {
   ASSERT_EQ(machine_->step(), BatchStep::kPark);
   ASSERT_EQ(machine_->parks().size(), 1u);
   EXPECT_EQ(machine_->parks()[0].entry, 8u) << "the entry of the refused one";
-  machine_->changes()[0] = Change::kMade;
+  machine_->changes()[0] = MarkerChange::kMade;
   machine_->Parked({});
   EXPECT_EQ(FateOf(0), Fate::kApplied);
   EXPECT_EQ(FateOf(1), Fate::kRejected);

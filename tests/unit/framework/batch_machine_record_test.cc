@@ -44,7 +44,7 @@ TEST_F(BatchMachineRecord, ACompletionThatTheWindowFindsInvalidDoesNotInfectItsN
     ASSERT_EQ(machine_->completions().size(), 1u);
     const CompleteRequest& request = machine_->completions()[0];
     asked.push_back(std::string(request.id) + ":" + std::string(request.result));
-    machine_->changes()[0] = Change::kMade;
+    machine_->changes()[0] = MarkerChange::kMade;
     machine_->Completed(request.result.size() > 4 ? Status(kInvalidBatch) : Status());
   }
   EXPECT_EQ(asked, (std::vector<std::string>{"x:a", "y:too much for this window", "y:", "z:"}));
@@ -62,7 +62,7 @@ TEST_F(BatchMachineRecord, ACompletionThatIsWrongInItselfWaitsAloneAndIsNotHandl
   Handle();
   machine_->Completed(kInvalidBatch);
   machine_->Completed(kInvalidBatch);
-  machine_->changes()[0] = Change::kMade;
+  machine_->changes()[0] = MarkerChange::kMade;
   machine_->Completed({});
   EXPECT_EQ(FateOf(0), Fate::kPending);
   EXPECT_EQ(machine_->settlements()[0].stage, Stage::kApplied);
@@ -149,7 +149,7 @@ TEST_F(BatchMachineRefusal, IsAppendedOnceHoweverLongTheWindowIsDown) {
   }
   EXPECT_EQ(appended, 1);
   ASSERT_EQ(machine_->step(), BatchStep::kPark);
-  machine_->changes()[0] = Change::kMade;
+  machine_->changes()[0] = MarkerChange::kMade;
   machine_->Parked({});
   EXPECT_EQ(FateOf(0), Fate::kRejected);
 }

@@ -95,7 +95,7 @@ TEST_F(BatchMachineTest, ACopyOfWhatDidNotFinishIsNotSuppressed) {
   Start();
   Claim({Answer::kGranted});
   Handle();
-  Complete(Change::kFenced);
+  Complete(MarkerChange::kFenced);
   EXPECT_EQ(FateOf(0), Fate::kWithdrawn);
   EXPECT_EQ(FateOf(1), Fate::kWithdrawn);
 }
@@ -112,7 +112,7 @@ TEST_F(BatchMachineTest, AFencedCompletionIsNeverDoneAndAsksTheWindowAgainWithAN
   Start();
   Claim({Answer::kGranted});
   Handle();
-  Complete(Change::kFenced);
+  Complete(MarkerChange::kFenced);
   EXPECT_EQ(FateOf(0), Fate::kWithdrawn);
   EXPECT_EQ(machine_->settlements()[0].stage, Stage::kFresh);
   EXPECT_TRUE(machine_->settlements()[0].token.empty());
@@ -216,7 +216,7 @@ TEST_F(BatchMachineTest, AJournaledRefusalIsOnRecordBeforeItIsParkedAndItsCopyIs
   machine_->Journaled({}, 17);
   ASSERT_EQ(machine_->step(), BatchStep::kPark);
   EXPECT_EQ(machine_->parks()[0].entry, 17u);
-  machine_->changes()[0] = Change::kMade;
+  machine_->changes()[0] = MarkerChange::kMade;
   machine_->Parked({});
   EXPECT_EQ(FateOf(0), Fate::kRejected);
   EXPECT_EQ(FateOf(1), Fate::kRejected);
@@ -264,7 +264,7 @@ TEST_F(BatchMachineTest, ACarriedDeliveryOnlyGetsItsMarker) {
   Add(1, "x", Stage::kCarried);
   Start();
   ASSERT_EQ(machine_->step(), BatchStep::kRestore);
-  machine_->changes()[0] = Change::kMade;
+  machine_->changes()[0] = MarkerChange::kMade;
   machine_->Restored({});
   EXPECT_TRUE(Handle().empty());
   EXPECT_EQ(FateOf(0), Fate::kRestored);
@@ -289,8 +289,8 @@ TEST_F(BatchMachineTest, ACarriedDeliveryWaitsForAnotherClaimAndNotForALostOwner
   Add(1, "y");
   Add(2, "z", Stage::kCarried);
   Start();
-  machine_->changes()[0] = Change::kFenced;
-  machine_->changes()[1] = Change::kInFlight;
+  machine_->changes()[0] = MarkerChange::kFenced;
+  machine_->changes()[1] = MarkerChange::kInFlight;
   machine_->Restored({});
   Claim({Answer::kFenced});
   EXPECT_TRUE(Handle().empty());

@@ -119,7 +119,7 @@ TEST_F(CatchUpTest, AnIdThatTheWindowLeavesAloneIsAskedForAgain) {
   EXPECT_TRUE(catch_up_.Waits(kPartition, owner_epoch_, At(200), released_));
   EXPECT_EQ(catch_up_.KnownUpTo(kPartition, 9), 0) << "not complete";
   const CompleteRequest complete{"b", {1, 1}, {0, 0, 7}};
-  Change change = Change::kFenced;
+  MarkerChange change = MarkerChange::kFenced;
   ASSERT_TRUE(window_.Complete({&complete, 1}, {&change, 1}));
   EXPECT_FALSE(catch_up_.Waits(kPartition, owner_epoch_, At(400), released_));
   EXPECT_EQ(catch_up_.restored(), 3);

@@ -30,14 +30,14 @@ class RefusingWindow final : public Window {
     }
     return {};
   }
-  Status Complete(std::span<const CompleteRequest>, std::span<Change>) override { return {}; }
-  Status Release(std::span<const ReleaseRequest>, std::span<Change> changes) override {
-    std::fill(changes.begin(), changes.end(), Change::kMade);
+  Status Complete(std::span<const CompleteRequest>, std::span<MarkerChange>) override { return {}; }
+  Status Release(std::span<const ReleaseRequest>, std::span<MarkerChange> changes) override {
+    std::fill(changes.begin(), changes.end(), MarkerChange::kMade);
     return {};
   }
-  Status Park(std::span<const ParkRequest>, std::span<Change>) override { return {}; }
-  Status Renew(std::span<const RenewRequest>, std::span<Change>) override { return {}; }
-  Status Restore(std::span<const RestoreRequest>, std::span<Change>) override { return {}; }
+  Status Park(std::span<const ParkRequest>, std::span<MarkerChange>) override { return {}; }
+  Status Renew(std::span<const RenewRequest>, std::span<MarkerChange>) override { return {}; }
+  Status Restore(std::span<const RestoreRequest>, std::span<MarkerChange>) override { return {}; }
   Status Peek(std::span<const std::string_view>, std::span<MarkerView>) override { return {}; }
   Result<std::unique_ptr<EffectBatch>> NewEffects(uint32_t, int32_t,
                                                   std::span<const ClaimRequest>) override {

@@ -100,9 +100,9 @@ TEST_F(FencedEffectsTest, WhatALaterHolderReadTooEarlyIsNotWrittenOverAFormerHol
   const Work too_early = [&](FencedEffects& rows) {
     const int before = Balance(rows);
     Pay(**rows_of_former, 100);
-    Change written = Change::kFenced;
+    MarkerChange written = MarkerChange::kFenced;
     EXPECT_TRUE(window_->CompleteWith(*batch, {&request, 1}, {&written, 1}));
-    EXPECT_EQ(written, Change::kMade) << "whichever is written first wins";
+    EXPECT_EQ(written, MarkerChange::kMade) << "whichever is written first wins";
     EXPECT_TRUE(rows.Put(kAccount, std::to_string(before - 10)));
   };
   EXPECT_EQ(Drive("later", too_early), Fate::kWithdrawn);

@@ -44,7 +44,8 @@ class AtomicWindow final : public Window {
     }
     return {};
   }
-  Status Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) override {
+  Status Complete(std::span<const CompleteRequest> requests,
+                  std::span<MarkerChange> answers) override {
     return All(requests.size(), answers);
   }
   Result<std::unique_ptr<EffectBatch>> NewEffects(uint32_t, int32_t,
@@ -52,28 +53,31 @@ class AtomicWindow final : public Window {
     return std::unique_ptr<EffectBatch>(std::make_unique<Rows>(on_keep));
   }
   Status CompleteWith(EffectBatch&, std::span<const CompleteRequest> requests,
-                      std::span<Change> answers) override {
+                      std::span<MarkerChange> answers) override {
     on_write();
     written += static_cast<int>(requests.size());
     return All(requests.size(), answers);
   }
-  Status Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) override {
+  Status Release(std::span<const ReleaseRequest> requests,
+                 std::span<MarkerChange> answers) override {
     return All(requests.size(), answers);
   }
-  Status Park(std::span<const ParkRequest> requests, std::span<Change> answers) override {
+  Status Park(std::span<const ParkRequest> requests, std::span<MarkerChange> answers) override {
     return All(requests.size(), answers);
   }
-  Status Renew(std::span<const RenewRequest> requests, std::span<Change> answers) override {
+  Status Renew(std::span<const RenewRequest> requests, std::span<MarkerChange> answers) override {
     return All(requests.size(), answers);
   }
-  Status Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) override {
+  Status Restore(std::span<const RestoreRequest> requests,
+                 std::span<MarkerChange> answers) override {
     return All(requests.size(), answers);
   }
   Status Peek(std::span<const std::string_view>, std::span<MarkerView>) override { return {}; }
 
  private:
-  static Status All(size_t count, std::span<Change> answers) {
-    std::fill(answers.begin(), answers.begin() + static_cast<std::ptrdiff_t>(count), Change::kMade);
+  static Status All(size_t count, std::span<MarkerChange> answers) {
+    std::fill(answers.begin(), answers.begin() + static_cast<std::ptrdiff_t>(count),
+              MarkerChange::kMade);
     return {};
   }
 };

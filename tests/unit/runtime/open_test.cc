@@ -227,13 +227,19 @@ class StatedWindow final : public Window {
   Status Claim(std::span<const ClaimRequest>, std::span<ClaimAnswer>) override {
     return NotAsked();
   }
-  Status Complete(std::span<const CompleteRequest>, std::span<Change>) override {
+  Status Complete(std::span<const CompleteRequest>, std::span<MarkerChange>) override {
     return NotAsked();
   }
-  Status Release(std::span<const ReleaseRequest>, std::span<Change>) override { return NotAsked(); }
-  Status Park(std::span<const ParkRequest>, std::span<Change>) override { return NotAsked(); }
-  Status Renew(std::span<const RenewRequest>, std::span<Change>) override { return NotAsked(); }
-  Status Restore(std::span<const RestoreRequest>, std::span<Change>) override { return NotAsked(); }
+  Status Release(std::span<const ReleaseRequest>, std::span<MarkerChange>) override {
+    return NotAsked();
+  }
+  Status Park(std::span<const ParkRequest>, std::span<MarkerChange>) override { return NotAsked(); }
+  Status Renew(std::span<const RenewRequest>, std::span<MarkerChange>) override {
+    return NotAsked();
+  }
+  Status Restore(std::span<const RestoreRequest>, std::span<MarkerChange>) override {
+    return NotAsked();
+  }
   Status Peek(std::span<const std::string_view>, std::span<MarkerView>) override {
     return NotAsked();
   }

@@ -112,7 +112,7 @@ class RemoteWindow final : public Window {
     }
     return {};
   }
-  Status Committed(std::span<const Progress> progress, std::span<Change>) override {
+  Status Committed(std::span<const Progress> progress, std::span<MarkerChange>) override {
     MutexLock lock(mutex_);
     for (const Progress& one : progress) {
       Await("committed " + std::to_string(one.partition) + " at " + std::to_string(one.frontier));
@@ -124,25 +124,28 @@ class RemoteWindow final : public Window {
     SleepFor(claim_takes.load());
     return inner_->Claim(requests, answers);
   }
-  Status Complete(std::span<const CompleteRequest> requests, std::span<Change> changes) override {
+  Status Complete(std::span<const CompleteRequest> requests,
+                  std::span<MarkerChange> changes) override {
     if (completions_down) {
       return Error{Code::kUnavailable, Effect::kNone, "down"};
     }
     Eventually(seconds(20), [this] { return renewals >= completion_awaits_renewals; });
     return inner_->Complete(requests, changes);
   }
-  Status Release(std::span<const ReleaseRequest> requests, std::span<Change> changes) override {
+  Status Release(std::span<const ReleaseRequest> requests,
+                 std::span<MarkerChange> changes) override {
     return inner_->Release(requests, changes);
   }
-  Status Park(std::span<const ParkRequest> requests, std::span<Change> changes) override {
+  Status Park(std::span<const ParkRequest> requests, std::span<MarkerChange> changes) override {
     return inner_->Park(requests, changes);
   }
-  Status Renew(std::span<const RenewRequest> requests, std::span<Change> changes) override {
+  Status Renew(std::span<const RenewRequest> requests, std::span<MarkerChange> changes) override {
     renewals++;
     return renewals_regress ? Status(Error{Code::kRegressed, Effect::kNone, "changes are gone"})
                             : inner_->Renew(requests, changes);
   }
-  Status Restore(std::span<const RestoreRequest> requests, std::span<Change> changes) override {
+  Status Restore(std::span<const RestoreRequest> requests,
+                 std::span<MarkerChange> changes) override {
     MutexLock lock(mutex_);
     Await("restore");
     return inner_->Restore(requests, changes);

@@ -64,7 +64,8 @@ class SeenStores final : public Window {
   Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override {
     return regressed ? Status(Regressed()) : inner_->Claim(requests, answers);
   }
-  Status Complete(std::span<const CompleteRequest> requests, std::span<Change> changes) override {
+  Status Complete(std::span<const CompleteRequest> requests,
+                  std::span<MarkerChange> changes) override {
     if (unmarked) {
       not_completed++;
       return Error{Code::kUnavailable, ::oncemq::Effect::kNone, "no space left on device"};
@@ -75,16 +76,18 @@ class SeenStores final : public Window {
     return regressed || late_loss.exchange(false) ? Status(Regressed())
                                                   : inner_->Complete(requests, changes);
   }
-  Status Release(std::span<const ReleaseRequest> requests, std::span<Change> changes) override {
+  Status Release(std::span<const ReleaseRequest> requests,
+                 std::span<MarkerChange> changes) override {
     return regressed ? Status(Regressed()) : inner_->Release(requests, changes);
   }
-  Status Park(std::span<const ParkRequest> requests, std::span<Change> changes) override {
+  Status Park(std::span<const ParkRequest> requests, std::span<MarkerChange> changes) override {
     return inner_->Park(requests, changes);
   }
-  Status Renew(std::span<const RenewRequest> requests, std::span<Change> changes) override {
+  Status Renew(std::span<const RenewRequest> requests, std::span<MarkerChange> changes) override {
     return inner_->Renew(requests, changes);
   }
-  Status Restore(std::span<const RestoreRequest> requests, std::span<Change> changes) override {
+  Status Restore(std::span<const RestoreRequest> requests,
+                 std::span<MarkerChange> changes) override {
     return inner_->Restore(requests, changes);
   }
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override {
@@ -108,7 +111,7 @@ class SeenStores final : public Window {
     }
     return inner_->Announce(announcements);
   }
-  Status Committed(std::span<const Progress> progress, std::span<Change> answers) override {
+  Status Committed(std::span<const Progress> progress, std::span<MarkerChange> answers) override {
     MutexLock lock(mutex_);
     for (const Progress& one : progress) {
       committed_.push_back(one.frontier);

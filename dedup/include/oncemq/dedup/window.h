@@ -211,7 +211,7 @@ struct Progress {
 
 // Whether a guarded change was made (also when an earlier, unanswered request of the same token had
 // made it), or the marker is not the caller's any more.
-enum class Change : uint8_t {
+enum class MarkerChange : uint8_t {
   kMade,
   kFenced,
   kInFlight,  // of Restore() only: somebody else may be running the id
@@ -351,7 +351,8 @@ class Window {
   // open -> done. Judged by the token alone: a late truth is kept, also after the ownership is
   // gone, the lease has ended or the claim was released as uncertain, as long as nobody else has
   // claimed the id.
-  virtual Status Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) = 0;
+  virtual Status Complete(std::span<const CompleteRequest> requests,
+                          std::span<MarkerChange> answers) = 0;
 
   // Collects the effects of one batch of the partition, level atomic. `granted`: the claims of the
   // batch; their ids outlive the result. kInvalid: the window does not carry it. It must not
@@ -365,31 +366,33 @@ class Window {
   // are of one partition. kInvalid, and nothing is written: another window made the batch, or there
   // is no request, so that no marker would stand for the effects.
   virtual Status CompleteWith(EffectBatch& effects, std::span<const CompleteRequest> requests,
-                              std::span<Change> answers);
+                              std::span<MarkerChange> answers);
 
   // open -> none, or open without a holder if this attempt or an earlier one has failed or is
   // uncertain; then the next claim is granted at once, and told. Another token's claim and a
   // finished or parked id are left alone (kFenced); an id without a marker is released already
   // (kMade). Counts of failed attempts are kept for ids of partitions only, and where claims are
   // stored. They decide nothing: an engine may drop the oldest ones (docs/policies.md).
-  virtual Status Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) = 0;
+  virtual Status Release(std::span<const ReleaseRequest> requests,
+                         std::span<MarkerChange> answers) = 0;
 
   // open -> parked. Precondition: the record with that entry number is acknowledged. kFull: no more
   // ids can be parked, and repeating does not help, since parked ids stay.
-  virtual Status Park(std::span<const ParkRequest> requests, std::span<Change> answers) = 0;
+  virtual Status Park(std::span<const ParkRequest> requests, std::span<MarkerChange> answers) = 0;
 
   // Moves the end of the lease to now + lease, at most max_lease after the grant; also of a lease
   // that has ended less than max_lease after the grant, while nobody took the id over. A request
   // with a lease of its own ends at most kLongestClaim after the grant. Refused once the ownership
   // that the claim was made under is over.
-  virtual Status Renew(std::span<const RenewRequest> requests, std::span<Change> answers) = 0;
+  virtual Status Renew(std::span<const RenewRequest> requests, std::span<MarkerChange> answers) = 0;
 
   // none -> done, for deliveries that the commit calls finished (rule 29), and open -> done where
   // the same coordinates were claimed under a lower ownership, nobody holds the claim, or its lease
   // has ended. kMade also when a done, parked or handed marker was there already. kFenced: the
   // caller's ownership of the partition is over. kInFlight: somebody else may be running the id,
   // which is left alone; the caller asks again later.
-  virtual Status Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) = 0;
+  virtual Status Restore(std::span<const RestoreRequest> requests,
+                         std::span<MarkerChange> answers) = 0;
 
   // Comes before each commit and has to be answered before it is sent: makes what was answered so
   // far survive as the engine is configured to, since what a commit calls finished must not be
@@ -403,7 +406,7 @@ class Window {
   // 24). An id is as old as its record. It is not older than its partition's watermark was when it
   // was finished: an old stamp is no reason to forget it early. kFenced: the caller's ownership is
   // over, or it has none; its progress is not kept. A negative frontier is kInvalid.
-  virtual Status Committed(std::span<const Progress> progress, std::span<Change> answers);
+  virtual Status Committed(std::span<const Progress> progress, std::span<MarkerChange> answers);
 
   // A plain look. Never the base of a decision to run.
   virtual Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) = 0;
@@ -419,7 +422,8 @@ class Window {
 
   // By an operator's hand: a finished or parked id becomes new, so its next delivery runs. kFenced:
   // nothing is known of it, or a claim of it is open. kInvalid: this window has no such call.
-  virtual Status ForgetByHand(std::span<const std::string_view> ids, std::span<Change> answers);
+  virtual Status ForgetByHand(std::span<const std::string_view> ids,
+                              std::span<MarkerChange> answers);
 
   // Drops ids that have aged, as Committed() does in steps, for at most about `within`; how many.
   // kInvalid: this window has no such call.

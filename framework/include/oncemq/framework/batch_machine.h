@@ -105,7 +105,7 @@ class BatchMachine {
   std::span<const JournalEntry> journal_entries() const { return journal_; }
   std::span<const ParkRequest> parks() const { return parks_; }
   std::span<ClaimAnswer> claim_answers() { return answers_; }
-  std::span<Change> changes() { return changes_; }
+  std::span<MarkerChange> changes() { return changes_; }
 
   void Restored(const Status& status);
   void Claimed(const Status& status);
@@ -185,7 +185,7 @@ class BatchMachine {
   void CompletedTogether(const Status& status);
   bool WasRefused(size_t i) const;
   void LoseEffect(size_t i, microseconds wait);
-  void CompletedOne(size_t i, const Status& status, Change change);
+  void CompletedOne(size_t i, const Status& status, MarkerChange change);
   void DropResult(size_t i);
 
   // What becomes of one item. batch_judge.cc
@@ -228,7 +228,7 @@ class BatchMachine {
   std::vector<CompleteRequest> completions_;
   std::vector<JournalEntry> journal_;
   std::vector<ParkRequest> parks_;
-  std::vector<Change> changes_;
+  std::vector<MarkerChange> changes_;
 };
 
 }  // namespace oncemq
