@@ -59,8 +59,8 @@ std::string_view ToString(Answer answer) {
 
 // An engine that has one store, does not outlive its process and does not forget by age has nothing
 // to do.
-Result<Known> Window::Open(const StoreName&) {
-  return Known{};
+Result<StoreKnowledge> Window::Open(const StoreName&) {
+  return StoreKnowledge{};
 }
 
 void Window::Close(uint32_t, int32_t) {}

@@ -31,7 +31,7 @@ class DiskPartitions : public ::testing::Test {
     EXPECT_TRUE(windows);
     return *std::move(windows);
   }
-  static Result<Known> Open(Window& windows, int32_t partition, uint32_t source = 0) {
+  static Result<StoreKnowledge> Open(Window& windows, int32_t partition, uint32_t source = 0) {
     return windows.Open({source, partition, "payments", "group g"});
   }
   static Result<ClaimAnswer> Claim(Window& windows, const Coordinates& at, uint64_t token = 1) {
@@ -237,7 +237,7 @@ TEST_F(DiskPartitions, AStoreThatComesBackWithLessThanItAcknowledgedWaitsForAnAs
   }
   const auto known = Open(*windows, 0);
   ASSERT_TRUE(known) << ToString(known.error());
-  EXPECT_TRUE(known->regressed);
+  EXPECT_TRUE(known->lost_writes);
   EXPECT_EQ(known->to, 7);
   EXPECT_THAT(known->earlier, ::testing::Contains(begun->incarnation));
   EXPECT_EQ(*Unknown(*windows, 0, 10), 0);
@@ -252,7 +252,7 @@ TEST_F(DiskPartitions, AnAssignmentThatIsTheFirstToFindALossIsToldOfIt) {
   const auto windows = Windows();
   const auto begun = Open(*windows, 0);
   ASSERT_TRUE(begun);
-  EXPECT_FALSE(begun->regressed);
+  EXPECT_FALSE(begun->lost_writes);
   ASSERT_TRUE(FinishIds(*windows, 0, 10));
   ASSERT_TRUE(Announce(*windows, 0, 0));
   const fs::path store = directory_.path() / "stores" / "payments" / "0";
@@ -263,12 +263,12 @@ TEST_F(DiskPartitions, AnAssignmentThatIsTheFirstToFindALossIsToldOfIt) {
   fs::rename(directory_.path() / "older", store);
   const auto known = Open(*windows, 0);
   ASSERT_TRUE(known) << ToString(known.error());
-  EXPECT_TRUE(known->regressed);
+  EXPECT_TRUE(known->lost_writes);
   EXPECT_EQ(*Unknown(*windows, 10, 20), 10);
   Fail(*windows, 0);
   const auto again = Open(*windows, 0);
   ASSERT_TRUE(again) << ToString(again.error());
-  EXPECT_FALSE(again->regressed) << "since then nothing is gone";
+  EXPECT_FALSE(again->lost_writes) << "since then nothing is gone";
 }
 
 // The list of the earlier openings is bounded, and the group's commit names one of them: tries that

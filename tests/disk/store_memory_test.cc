@@ -33,7 +33,7 @@ class DiskStoreMemory : public ::testing::Test {
     EXPECT_TRUE(windows);
     return *std::move(windows);
   }
-  static Result<Known> Open(Window& windows, int32_t partition) {
+  static Result<StoreKnowledge> Open(Window& windows, int32_t partition) {
     return windows.Open({0, partition, "payments", "group g"});
   }
   static std::string IdOf(int32_t partition, int64_t number) {

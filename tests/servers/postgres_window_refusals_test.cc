@@ -372,23 +372,23 @@ TEST_F(PostgresRefusalsTest, AtOpaqueANewOwnerTakesNothingForWholeAfterARestart)
   const BootTime whole = BootNow();
   const auto before = Open(Level::kOpaque)->Open(name);
   ASSERT_TRUE(before);
-  EXPECT_FALSE(before->regressed);
+  EXPECT_FALSE(before->lost_writes);
   server_->Kill9();
   server_->Restart();
   const auto heir = Open(Level::kOpaque);
   const auto known = heir->Open(name);
   ASSERT_TRUE(known) << ToString(known.error());
-  EXPECT_TRUE(known->regressed);
+  EXPECT_TRUE(known->lost_writes);
   ASSERT_TRUE(known->lost_since);
   EXPECT_LE(*known->lost_since, whole) << "changes after it may be gone";
   EXPECT_GT(*known->lost_since, whole - std::chrono::seconds(20));
   announced.owner_epoch = *heir->RaiseOwnerEpoch(0, 3, 0);
   announced.whole = false;
   ASSERT_TRUE(heir->Announce({&announced, 1}));
-  EXPECT_TRUE(Open(Level::kOpaque)->Open(name)->regressed) << "some ids are not known again";
+  EXPECT_TRUE(Open(Level::kOpaque)->Open(name)->lost_writes) << "some ids are not known again";
   announced.whole = true;
   ASSERT_TRUE(heir->Announce({&announced, 1}));
-  EXPECT_FALSE(Open(Level::kOpaque)->Open(name)->regressed);
+  EXPECT_FALSE(Open(Level::kOpaque)->Open(name)->lost_writes);
   EXPECT_EQ(heir->losses().possible, 0u);
 }
 
@@ -408,12 +408,12 @@ TEST_F(PostgresRefusalsTest, APartitionOfAnEarlierProgramIsNotCalledLost) {
   const auto heir = Open(Level::kOpaque);
   const auto known = heir->Open(name);
   ASSERT_TRUE(known) << ToString(known.error());
-  EXPECT_FALSE(known->regressed);
+  EXPECT_FALSE(known->lost_writes);
   EXPECT_FALSE(known->lost_since);
   announced.owner_epoch = *heir->RaiseOwnerEpoch(0, 3, 0);
   announced.whole = false;
   ASSERT_TRUE(heir->Announce({&announced, 1}));
-  EXPECT_TRUE(Open(Level::kOpaque)->Open(name)->regressed) << "it says that ids are missing";
+  EXPECT_TRUE(Open(Level::kOpaque)->Open(name)->lost_writes) << "it says that ids are missing";
 }
 
 TEST_F(PostgresRefusalsTest, AScopeOfAnotherServiceNamesBothAndTheirDifferenceFirst) {

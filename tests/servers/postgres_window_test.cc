@@ -429,7 +429,7 @@ TEST_F(PostgresWindowTest, ARestoredBackupIsRecognised) {
   ASSERT_FALSE(status) << "it would go on with less than it had";
   const auto anew = window->Open(name);
   ASSERT_TRUE(anew);
-  EXPECT_TRUE(anew->regressed);
+  EXPECT_TRUE(anew->lost_writes);
   EXPECT_EQ(anew->offset, -1) << "what was announced is gone, and told";
   EXPECT_TRUE(window->RaiseOwnerEpoch(0, 3, 0));
 }

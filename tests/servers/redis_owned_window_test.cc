@@ -27,7 +27,7 @@ class RedisOwned : public ::testing::Test {
  protected:
   struct Member {
     std::unique_ptr<Window> window;
-    Known known;
+    StoreKnowledge known;
     OwnerEpoch owner_epoch = 0;
   };
 
@@ -166,7 +166,7 @@ TEST_F(RedisOwned, TheHeirKnowsAllThatWasAnnouncedAndNoMore) {
   ASSERT_TRUE(Announce(dead, 20'000));
   Finish(dead, 30'000, 100);
   const Member heir = Join();
-  EXPECT_FALSE(heir.known.regressed);
+  EXPECT_FALSE(heir.known.lost_writes);
   EXPECT_EQ(heir.known.to, 20'000);
   EXPECT_EQ(heir.known.metadata, "of the owner");
   EXPECT_EQ(heir.known.incarnation, dead.known.incarnation);
@@ -262,9 +262,9 @@ TEST_F(RedisOwned, AFlushedServerIsRecognised) {
   EXPECT_EQ(owner.window->RaiseOwnerEpoch(0, 3, 0).error().code, Code::kRegressed);
   const auto anew = owner.window->Open(name_);
   ASSERT_TRUE(anew) << ToString(anew.error());
-  EXPECT_TRUE(anew->regressed);
+  EXPECT_TRUE(anew->lost_writes);
   EXPECT_EQ(anew->offset, -1) << "what was announced is gone, and told";
-  EXPECT_FALSE(owner.window->Open(name_)->regressed) << "it is told once";
+  EXPECT_FALSE(owner.window->Open(name_)->lost_writes) << "it is told once";
   Raise(owner);
   EXPECT_EQ(AnswerTo(owner, 0, 20), Answer::kGranted) << "the log tells what was finished";
 }

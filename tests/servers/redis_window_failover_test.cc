@@ -24,23 +24,23 @@ TEST_F(RedisWindowTest, AfterARestartANewOwnerTakesNothingForWhole) {
   const BootTime whole = BootNow();
   const auto before = Open()->Open(name_);
   ASSERT_TRUE(before);
-  EXPECT_FALSE(before->regressed);
+  EXPECT_FALSE(before->lost_writes);
   server_->Kill9();
   server_->Restart();
   const auto heir = Open();
   const auto known = heir->Open(name_);
   ASSERT_TRUE(known) << ToString(known.error());
-  EXPECT_TRUE(known->regressed);
+  EXPECT_TRUE(known->lost_writes);
   ASSERT_TRUE(known->lost_since);
   EXPECT_LE(*known->lost_since, whole) << "changes after it may be gone";
   EXPECT_GT(*known->lost_since, whole - std::chrono::seconds(20));
   announced.owner_epoch = *heir->RaiseOwnerEpoch(0, 3, 0);
   announced.whole = false;
   ASSERT_TRUE(heir->Announce({&announced, 1}));
-  EXPECT_TRUE(Open()->Open(name_)->regressed) << "some ids are not known again";
+  EXPECT_TRUE(Open()->Open(name_)->lost_writes) << "some ids are not known again";
   announced.whole = true;
   ASSERT_TRUE(heir->Announce({&announced, 1}));
-  EXPECT_FALSE(Open()->Open(name_)->regressed);
+  EXPECT_FALSE(Open()->Open(name_)->lost_writes);
 }
 
 // A master, a replica over a network of its own, and a sentinel that promotes it.
@@ -116,7 +116,7 @@ TEST_F(RedisWindowFailover, BackToTheFirstMasterIsALossForAnHeir) {
   const auto known = heir->Open(name_);
   ASSERT_TRUE(known) << ToString(known.error());
   EXPECT_EQ(AnswerTo(*heir, Request("lost1")), Answer::kGranted) << "the test lost nothing";
-  EXPECT_TRUE(known->regressed);
+  EXPECT_TRUE(known->lost_writes);
 }
 
 // Two masters for a while: a member stays on the old one, which has no replica any more. Copies
@@ -167,7 +167,7 @@ TEST_F(RedisWindowFailover, EachUntoldCopyLiesInATimeThatEachMemberReports) {
   ASSERT_FALSE(AfterTheFailover(*a, of_3));
   const auto anew = a->Open(name_);
   ASSERT_TRUE(anew) << ToString(anew.error());
-  EXPECT_TRUE(anew->regressed);
+  EXPECT_TRUE(anew->lost_writes);
   ASSERT_TRUE(anew->lost_since);
   EXPECT_LE(*anew->lost_since, doubled) << "an untold double lies before the reported time";
   of_3.owner_epoch = *a->RaiseOwnerEpoch(0, 3, 0);
@@ -247,7 +247,7 @@ TEST_F(RedisWindowFailover, ToALaggingReplicaIsALossAndTheWindowGoesOnWithWhatIt
   EXPECT_EQ(Claim(*window, copy).error().code, Code::kRegressed);
   const auto anew = window->Open(name_);
   ASSERT_TRUE(anew) << ToString(anew.error());
-  EXPECT_TRUE(anew->regressed);
+  EXPECT_TRUE(anew->lost_writes);
   EXPECT_EQ(anew->offset, 1) << "what the replica had";
   EXPECT_EQ(anew->to, 1);
   EXPECT_GT(*anew->lost_since, whole - seconds(60));
@@ -292,7 +292,7 @@ TEST_F(RedisWindowFailover, TakesNothingThatWasAnnouncedToReplicas) {
   EXPECT_FALSE(AfterTheFailover(*window, second));
   const auto anew = window->Open(name_);
   ASSERT_TRUE(anew) << ToString(anew.error());
-  EXPECT_TRUE(anew->regressed);
+  EXPECT_TRUE(anew->lost_writes);
   EXPECT_EQ(anew->offset, 1);
   EXPECT_EQ(anew->metadata, "m");
   EXPECT_EQ(AnswerTo(*window, Request("kept0", 50)), Answer::kDuplicate);

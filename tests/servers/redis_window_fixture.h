@@ -125,10 +125,10 @@ inline void RedisWindowTest::ExpectLossIsTold(Window& window, OwnerEpoch owner_e
   EXPECT_EQ(window.RaiseOwnerEpoch(0, 3, 0).error().code, Code::kRegressed);
   const auto anew = window.Open(name_);
   ASSERT_TRUE(anew) << ToString(anew.error());
-  EXPECT_TRUE(anew->regressed);
+  EXPECT_TRUE(anew->lost_writes);
   EXPECT_TRUE(anew->lost_since && *anew->lost_since <= BootNow());
   EXPECT_EQ(anew->offset, -1) << "what was announced is gone, and told";
-  EXPECT_FALSE(window.Open(name_)->regressed) << "it is told once";
+  EXPECT_FALSE(window.Open(name_)->lost_writes) << "it is told once";
   const auto raised = window.RaiseOwnerEpoch(0, 3, 0);
   ASSERT_TRUE(raised);
   EXPECT_GT(*raised, owner_epoch);

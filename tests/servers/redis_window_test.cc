@@ -117,7 +117,7 @@ TEST_F(RedisWindowTest, ACallThatWaitedForItsConnectionDoesNotHideALoss) {
   EXPECT_EQ(second.error().code, Code::kRegressed);
   const bool made = !Redis({"KEYS", "*i:*"}).list.empty();
   EXPECT_EQ(second.error().effect == ::oncemq::Effect::kUnknown, made) << "of its claim";
-  EXPECT_TRUE(window->Open(name_)->regressed);
+  EXPECT_TRUE(window->Open(name_)->lost_writes);
   EXPECT_EQ(AnswerTo(*window, late), Answer::kGranted);
 }
 

@@ -23,7 +23,9 @@ class DirectWindow final : public Window {
     return window_->RestoreNow(actor_, requests, answers);
   }
 
-  Result<Known> Open(const StoreName& name) override { return window_->engine().Open(name); }
+  Result<StoreKnowledge> Open(const StoreName& name) override {
+    return window_->engine().Open(name);
+  }
   void Close(uint32_t source, int32_t partition) override {
     window_->engine().Close(source, partition);
   }

@@ -51,7 +51,7 @@ SimStores::SimStores(ActorId actor, SimDisk& disk, StoreTools tools)
 
 SimStores::~SimStores() = default;
 
-Result<Known> SimStores::Open(const StoreName& name) {
+Result<StoreKnowledge> SimStores::Open(const StoreName& name) {
   SimStoreFile& file = disk_.At(name.partition);
   if (file.holder() != kWorld && file.holder() != actor_) {
     tools_.sometimes.Count(Situation::kStoreHeld);
@@ -73,7 +73,7 @@ Result<Known> SimStores::Open(const StoreName& name) {
     store->engine().owners().Restore(name.source, name.partition, file.now().owner_epoch,
                                      tools_.clock.Boot());
   }
-  Known known = store->Knows();
+  StoreKnowledge known = store->Knows();
   known.source = name.source;
   return known;
 }

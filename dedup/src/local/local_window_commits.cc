@@ -43,9 +43,9 @@ Status LocalWindow::Announce(std::span<const Announcement> announcements) {
   return kept;
 }
 
-Result<Known> LocalWindow::KnownOf(uint32_t source, int32_t partition) {
+Result<StoreKnowledge> LocalWindow::KnownOf(uint32_t source, int32_t partition) {
   MutexLock lock(mutex_);
-  Known known;
+  StoreKnowledge known;
   const auto row = store_->Get(kFacts, PartitionKey(kKnownPrefix, source, partition));
   if (!row) {
     return row.error();

@@ -77,7 +77,7 @@ class LocalWindow final : public Window {
   uint64_t incarnation();
   uint64_t acknowledged() const { return store_->acknowledged(); }
   // What the store knows of a partition.
-  Result<Known> KnownOf(uint32_t source, int32_t partition);
+  Result<StoreKnowledge> KnownOf(uint32_t source, int32_t partition);
 
   const WindowCapabilities& capabilities() const override { return capabilities_; }
   Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t source, int32_t partition, OwnerEpoch floor) override;

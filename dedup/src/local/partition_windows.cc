@@ -49,7 +49,7 @@ PartitionWindows::PartitionWindows(const LocalWindowOptions& options, const Cloc
       memory_(NewStoreMemory(options)),
       clock_(clock) {}
 
-Result<Known> PartitionWindows::Open(const StoreName& name) {
+Result<StoreKnowledge> PartitionWindows::Open(const StoreName& name) {
   // Anything but a name could be another directory.
   if (!IsTopicName(name.topic) || name.partition < 0) {
     return InvalidRequest("a store belongs to a partition of a topic");
@@ -78,7 +78,7 @@ Result<Known> PartitionWindows::Open(const StoreName& name) {
     }
     if (known) {
       known->source = name.source;
-      known->regressed = std::exchange(store->regressed, false);
+      known->lost_writes = std::exchange(store->lost_writes, false);
       stores_[where] = store;
     }
   }
@@ -158,9 +158,9 @@ Result<PartitionWindows::StorePtr> PartitionWindows::Ready(Store& store, OpenFor
     if (store.opening) {
       return Error{Code::kUnavailable, Effect::kNone, "the partition's store is being opened"};
     }
-    const bool regressed = !store.last && store.last.error().code == Code::kRegressed;
+    const bool lost_writes = !store.last && store.last.error().code == Code::kRegressed;
     const bool waits = clock_.Boot() < store.next_try;
-    if (regressed ? whom == OpenFor::kCall : waits) {
+    if (lost_writes ? whom == OpenFor::kCall : waits) {
       return store.last.error();
     }
     store.opening = true;
@@ -172,8 +172,8 @@ Result<PartitionWindows::StorePtr> PartitionWindows::Ready(Store& store, OpenFor
   }
   failed.reset();  // its directory is free once the calls that are under way in it have ended
   auto opened = LocalWindow::OpenAt(store.options, clock_, memory_, former);
-  const bool regressed = !opened && opened.error().code == Code::kRegressed;
-  if (regressed && whom == OpenFor::kAssignment) {
+  const bool lost_writes = !opened && opened.error().code == Code::kRegressed;
+  if (lost_writes && whom == OpenFor::kAssignment) {
     former.acknowledged = 0;
     opened = LocalWindow::OpenAt(store.options, clock_, memory_, former);
   }
@@ -182,7 +182,7 @@ Result<PartitionWindows::StorePtr> PartitionWindows::Ready(Store& store, OpenFor
   {
     MutexLock lock(store.mutex);
     store.opening = false;
-    store.regressed |= regressed;
+    store.lost_writes |= lost_writes;
     store.NoteOpening(opened ? Status() : Status(opened.error()), clock_.Boot());
     given_back = store.given_back;
     if (!given_back) {

@@ -30,7 +30,7 @@ class PartitionWindows final : public Window {
   PartitionWindows(const LocalWindowOptions& options, const Clock& clock);
 
   const WindowCapabilities& capabilities() const override { return capabilities_; }
-  Result<Known> Open(const StoreName& name) override;
+  Result<StoreKnowledge> Open(const StoreName& name) override;
   void Close(uint32_t source, int32_t partition) override;
   Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t source, int32_t partition, OwnerEpoch floor) override;
   Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override;
@@ -71,9 +71,9 @@ class PartitionWindows final : public Window {
     bool opening GUARDED_BY(mutex) = false;  // by a call that is under way
     int failures GUARDED_BY(mutex) = 0;      // of openings, since the last that did not
     BootTime next_try GUARDED_BY(mutex){};
-    Status last GUARDED_BY(mutex);              // of these
-    bool regressed GUARDED_BY(mutex) = false;   // no assignment was told of it yet
-    bool given_back GUARDED_BY(mutex) = false;  // and not opened any more
+    Status last GUARDED_BY(mutex);               // of these
+    bool lost_writes GUARDED_BY(mutex) = false;  // no assignment was told of it yet
+    bool given_back GUARDED_BY(mutex) = false;   // and not opened any more
   };
 
   std::shared_ptr<Store> StoreAt(SourcePartition where) const;

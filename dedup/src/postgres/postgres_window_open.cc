@@ -264,7 +264,7 @@ Status PostgresWindow::TakeKind(int64_t ids) {
 }
 
 // The topic gets its number here, for ever: two members with other lists of topics agree.
-Result<Known> PostgresWindow::Open(const StoreName& name) {
+Result<StoreKnowledge> PostgresWindow::Open(const StoreName& name) {
   const int64_t partition = name.partition;
   const std::array statements{Text("own_scope", {scope_.number, name.owner}),
                               Text("make_source", {scope_.number, name.topic}),
@@ -299,7 +299,7 @@ Result<Known> PostgresWindow::Open(const StoreName& name) {
   if (Status taken = TakeTime(answers->back(), before, nullptr); !taken) {
     return taken.error();
   }
-  Known known;
+  StoreKnowledge known;
   known.source = static_cast<uint32_t>(NumberOf(row, 0, 0));
   known.from = NumberOf(row, 0, 1);
   known.to = NumberOf(row, 0, 2);
@@ -311,7 +311,7 @@ Result<Known> PostgresWindow::Open(const StoreName& name) {
   const bool noticed = !fresh && opened->second < losses_;
   // Elsewhere the log has all that a process may have to be told.
   const bool other_run = NumberOf(row, 0, 5) != 0;
-  known.regressed = noticed || (other_run && *options_.level == Level::kOpaque);
+  known.lost_writes = noticed || (other_run && *options_.level == Level::kOpaque);
   if (row.rows[0][6]) {
     known.lost_since = asked - microseconds(NumberOf(row, 0, 6));
   }

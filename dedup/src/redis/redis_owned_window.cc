@@ -82,7 +82,7 @@ std::vector<RedisOwnedWindow::PartitionPtr> RedisOwnedWindow::AllOpen() const {
 }
 
 // After a loss the secret of the digests may be another one, so nothing in memory stays.
-Result<Known> RedisOwnedWindow::Open(const StoreName& name) {
+Result<StoreKnowledge> RedisOwnedWindow::Open(const StoreName& name) {
   if (name.partition < 0) {
     return InvalidRequest("ids are owned by a partition, not by number " +
                           std::to_string(name.partition));
@@ -93,10 +93,10 @@ Result<Known> RedisOwnedWindow::Open(const StoreName& name) {
   }
   NoteServerTime(scope_->server_micros());
   const SourcePartition where{known->source, name.partition};
-  if (known->regressed) {
+  if (known->lost_writes) {
     Close(where.first, where.second);
     MutexLock lock(mutex_);
-    regressed_.insert(where);
+    lost_writes_.insert(where);
   }
   PartitionPtr partition = Find(where);
   if (partition == nullptr) {
@@ -115,7 +115,7 @@ Result<Known> RedisOwnedWindow::Open(const StoreName& name) {
   }
   MutexLock lock(mutex_);
   open_[where] = partition;
-  known->regressed = regressed_.erase(where) > 0;
+  known->lost_writes = lost_writes_.erase(where) > 0;
   return known;
 }
 

@@ -34,7 +34,7 @@ class RedisOwnedWindow final : public Window {
                                                           const Clock& clock);
 
   const WindowCapabilities& capabilities() const override { return capabilities_; }
-  Result<Known> Open(const StoreName& name) override;
+  Result<StoreKnowledge> Open(const StoreName& name) override;
   void Close(uint32_t source, int32_t partition) override;
   Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t source, int32_t partition, OwnerEpoch floor) override;
   Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override;
@@ -106,7 +106,7 @@ class RedisOwnedWindow final : public Window {
 
   mutable Mutex mutex_;
   std::map<SourcePartition, PartitionPtr> open_ GUARDED_BY(mutex_);
-  std::set<SourcePartition> regressed_ GUARDED_BY(mutex_);  // to be told by Open()
+  std::set<SourcePartition> lost_writes_ GUARDED_BY(mutex_);  // to be told by Open()
 };
 
 }  // namespace oncemq

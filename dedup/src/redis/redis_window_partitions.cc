@@ -40,8 +40,8 @@ int64_t DecimalOf(const std::map<std::string, std::string>& fields, const std::s
 }
 
 // `asked`: before the server was. `server_micros`: its time.
-Result<Known> ReadKnown(std::string_view answer, BootTime asked,
-                        std::atomic<int64_t>& server_micros) {
+Result<StoreKnowledge> ReadKnown(std::string_view answer, BootTime asked,
+                                 std::atomic<int64_t>& server_micros) {
   PackedReader reader(answer);
   reader.Bytes(9);
   std::array<int64_t, 7> numbers{};
@@ -55,12 +55,12 @@ Result<Known> ReadKnown(std::string_view answer, BootTime asked,
     number = *value;
     rest.remove_prefix(end + 1);
   }
-  Known known;
+  StoreKnowledge known;
   known.source = static_cast<uint32_t>(numbers[0]);
   known.from = numbers[1];
   known.to = numbers[2];
   known.offset = numbers[3];
-  known.regressed = numbers[4] != 0;
+  known.lost_writes = numbers[4] != 0;
   const microseconds since(numbers[5]);
   known.lost_since = asked - since;
   server_micros = numbers[6];
@@ -88,7 +88,7 @@ PartitionStat ReadPartition(const std::string& name, const RedisReply& reply) {
 
 // The topic gets its number here, for ever: two members with other lists of topics agree. The first
 // opening of each partition tells of a loss.
-Result<Known> RedisWindow::Open(const StoreName& name) {
+Result<StoreKnowledge> RedisWindow::Open(const StoreName& name) {
   ScriptArguments arguments;
   arguments.Add(name.topic);
   arguments.Number(name.partition);
@@ -111,9 +111,9 @@ Result<Known> RedisWindow::Open(const StoreName& name) {
   {
     MutexLock lock(mutex_);
     const auto opened = opened_.find(partition);
-    known->regressed |= opened != opened_.end() && opened->second < under.losses;
+    known->lost_writes |= opened != opened_.end() && opened->second < under.losses;
   }
-  if (known->regressed) {
+  if (known->lost_writes) {
     // The server may have lost longer times, too. Without an answer the next call tells the loss.
     if (const auto extended = FindScope("extend", /*again=*/true); !extended) {
       return extended.error();

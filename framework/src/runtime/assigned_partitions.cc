@@ -18,10 +18,10 @@ AssignedPartition& AssignedPartitions::At(PartitionId id) {
 void AssignedPartitions::Begin(PartitionId id, const AssignFacts& facts) {
   AssignedPartition& owned = At(id);
   owned.held = owned.seen = true;
-  owned.regressed = false;
+  owned.lost_writes = false;
   owned.flight = {.announcing = owned.flight.announcing};
   owned.assignments++;
-  std::erase(regressed_, id);
+  std::erase(lost_writes_, id);
   owned.unowned.clear();
   owned.failed.clear();
   owned.stopped.clear();
@@ -95,9 +95,9 @@ void AssignedPartitions::Answered(PartitionId id, const std::optional<Error>& fa
     poll_.core.Halt(id, failure->message);
   }
   if (failure && failure->code == Code::kRegressed) {
-    partitions_[id].regressed = true;
+    partitions_[id].lost_writes = true;
     if (Owns(id)) {
-      regressed_.push_back(id);
+      lost_writes_.push_back(id);
     }
   }
 }

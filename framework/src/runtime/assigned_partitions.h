@@ -32,7 +32,7 @@ struct WindowLack {
 struct AssignedPartition {
   bool held = false;
   bool seen = false;
-  bool regressed = false;    // its store has, and it was not assigned since
+  bool lost_writes = false;  // its store has some, and it was not assigned since
   uint32_t raising = 0;      // epoch of the ownership at the desk; 0 without one
   uint32_t assignments = 0;  // so far
   uint32_t source = 0;       // coordinates for the window
@@ -69,8 +69,8 @@ class AssignedPartitions {
 
   void Answered(PartitionId id, const std::optional<Error>& failure);
   // Those with a regressed store, since the last call.
-  std::vector<PartitionId> TakeRegressed() { return std::exchange(regressed_, {}); }
-  void KeepRegressed(PartitionId id) { regressed_.push_back(id); }
+  std::vector<PartitionId> TakeRegressed() { return std::exchange(lost_writes_, {}); }
+  void KeepRegressed(PartitionId id) { lost_writes_.push_back(id); }
 
   // At the level opaque, where other partitions ask the same store for the same ids.
   void BeginUnprotected(PartitionId id, const PartitionName& name, const Assignment& assignment);
@@ -82,7 +82,7 @@ class AssignedPartitions {
   PollState& poll_;
   std::vector<AssignedPartition> partitions_;
   size_t held_ = 0;
-  std::vector<PartitionId> regressed_;
+  std::vector<PartitionId> lost_writes_;
 };
 
 }  // namespace oncemq

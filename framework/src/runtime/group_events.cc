@@ -11,7 +11,7 @@ namespace oncemq {
 // Results of this assignment may be gone from the store, so nothing more of it is committed. The
 // next assignment compares store and commit (FitStore) and reads the rest again. An announcement
 // under way must end first. It would claim the lost results in the newly opened store.
-void GroupEvents::AssignRegressedAnew() {
+void GroupEvents::AssignLostWritesAnew() {
   for (const PartitionId id : partitions_.TakeRegressed()) {
     const bool goes = stopping_ || rejoining_ ||
                       poll_.core.Status(id).phase == PartitionPhase::kDraining;  // its commits fail
@@ -154,9 +154,9 @@ std::optional<Status> GroupEvents::Prepare(PartitionId partition, const Partitio
                                            Assignment& assignment) {
   if (poll_.stores) {
     AssignedPartition& owned = partitions_.At(partition);
-    assignment.store_regressed = owned.regressed;
+    assignment.store_lost_writes = owned.lost_writes;
     const auto ready = poll_.stores->Prepare(partition, name, assignment, poll_.now);
-    owned.regressed = assignment.store_regressed;  // the store says so once
+    owned.lost_writes = assignment.store_lost_writes;  // the store says so once
     if (ready && *ready) {
       partitions_.BeginUnprotected(partition, name, assignment);
       poll_.stores->AwaitAssigned(partition, HandlersMayActUntil());

@@ -74,7 +74,7 @@ bool PollLoop::Round() {
   bool busy = SettleReturned();
   busy |= TakeAnswers();
   Act();
-  group_.AssignRegressedAnew();
+  group_.AssignLostWritesAnew();
   if (pool_.workers() == 0) {
     if (!HandleHere(busy)) {
       return false;

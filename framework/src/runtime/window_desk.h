@@ -38,7 +38,7 @@ class WindowDesk {
     PartitionName name;
     uint32_t source = 0;
     std::string owner;
-    Result<Known> known = Error{};
+    Result<StoreKnowledge> known = Error{};
   };
   struct Announce {
     CommitAction commit;

@@ -24,7 +24,7 @@ std::optional<Status> WindowStores::Prepare(PartitionId partition, const Partiti
     return std::nullopt;
   }
   if (found != opened_.end() && now < found->second.at + kGoodFor) {
-    const Result<Known> known = *std::move(found->second.known);
+    const Result<StoreKnowledge> known = *std::move(found->second.known);
     opened_.erase(found);
     return Fit(partition, name, known, assignment);
   }
@@ -35,13 +35,13 @@ std::optional<Status> WindowStores::Prepare(PartitionId partition, const Partiti
 }
 
 Status WindowStores::Fit(PartitionId partition, const PartitionName& name,
-                         const Result<Known>& known, Assignment& assignment) {
+                         const Result<StoreKnowledge>& known, Assignment& assignment) {
   if (!known) {
     return known.error();  // asked for again twice a second, or a stop: the member says which
   }
   AssignFacts& facts = assignment.facts;
   facts.source = known->source;
-  assignment.store_regressed |= known->regressed;
+  assignment.store_lost_writes |= known->lost_writes;
   if (Status fits = FitStore(*known, options_.rules, assignment); !fits) {
     window_->Close(facts.source, facts.partition);
     stores_.erase(partition);

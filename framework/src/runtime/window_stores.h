@@ -66,10 +66,10 @@ class WindowStores {
 
  private:
   struct StoreAnswer {
-    std::optional<Result<Known>> known;
+    std::optional<Result<StoreKnowledge>> known;
     BootTime at{};
   };
-  Status Fit(PartitionId partition, const PartitionName& name, const Result<Known>& known,
+  Status Fit(PartitionId partition, const PartitionName& name, const Result<StoreKnowledge>& known,
              Assignment& assignment);
 
   Window* const window_;

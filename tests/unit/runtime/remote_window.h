@@ -81,12 +81,12 @@ class RemoteWindow final : public Window {
   }
 
   const WindowCapabilities& capabilities() const override { return capabilities_; }
-  Result<Known> Open(const StoreName& name) override {
+  Result<StoreKnowledge> Open(const StoreName& name) override {
     MutexLock lock(mutex_);
-    return Known{.incarnation = 1,
-                 .source = name.source,
-                 .regressed = lost_since_.has_value(),
-                 .lost_since = lost_since_};
+    return StoreKnowledge{.incarnation = 1,
+                          .source = name.source,
+                          .lost_writes = lost_since_.has_value(),
+                          .lost_since = lost_since_};
   }
   void Close(uint32_t, int32_t) override {}
   Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t source, int32_t partition,

@@ -20,7 +20,7 @@ struct PartitionStat {
   OwnerEpoch owner_epoch = 0;      // issued last
   int64_t frontier = -1;           // of the last acknowledged commit that it was told; -1: of none
   LogTime watermark = kNoLogTime;  // log time there
-  int64_t known_from = 0;          // as in Known
+  int64_t known_from = 0;          // as in StoreKnowledge
   int64_t known_to = 0;
   int64_t announced = -1;
   bool pins = false;  // nothing is forgotten that it has not passed: no other is further behind

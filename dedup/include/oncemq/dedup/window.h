@@ -165,7 +165,7 @@ struct StoreName {
 };
 
 // The knowledge of such a window about a partition.
-struct Known {
+struct StoreKnowledge {
   // Of each offset of [from, to) it is on record here what became of it, or it was and has been
   // forgotten by age: then the horizon says so (rules 26, 27). What was refused without a claim
   // leaves nothing here, and is taken for nothing (docs/adr/0010). Equal: of none.
@@ -181,7 +181,7 @@ struct Known {
   uint32_t source = 0;
   // Changes are gone that this process was told of as made, or, in a shared store, may be gone that
   // a former owner made. Of the first it is said once, by the opening that finds it.
-  bool regressed = false;
+  bool lost_writes = false;
   // Changes that are gone were made after it. Nothing: the store cannot tell.
   std::optional<BootTime> lost_since = {};
 };
@@ -190,7 +190,7 @@ struct Known {
 struct Announcement {
   uint32_t source = 0;
   int32_t partition = 0;
-  int64_t from = 0;  // as in Known
+  int64_t from = 0;  // as in StoreKnowledge
   int64_t to = 0;
   int64_t offset = 0;
   std::string_view metadata;
@@ -206,7 +206,7 @@ struct Progress {
   OwnerEpoch owner_epoch = 0;
   int64_t frontier = 0;
   LogTime watermark = kNoLogTime;  // log time at the frontier; kNoLogTime: not known
-  uint64_t incarnation = 0;        // that the commit named (Known); 0: none
+  uint64_t incarnation = 0;        // that the commit named (StoreKnowledge); 0: none
 };
 
 // Whether a guarded change was made (also when an earlier, unanswered request of the same token had
@@ -335,7 +335,7 @@ class Window {
   // answered kFenced before this and after Close(). kRegressed, of any other call: the store has
   // lost changes that it had acknowledged. No call is answered before Open(), so that an assignment
   // compares the store with the commit.
-  virtual Result<Known> Open(const StoreName& name);
+  virtual Result<StoreKnowledge> Open(const StoreName& name);
   // The partition is given back: the next owner may open the store. Calls that are under way end.
   virtual void Close(uint32_t source, int32_t partition);
 
