@@ -125,9 +125,9 @@ class Dispatch {
       Settlement& settlement = settlements_.emplace_back();
       settlement.slot = item.slot;
       settlement.ticket = item.ticket;
-      settlement.fate = Fate::kApplied;
+      settlement.fate = DeliveryFate::kApplied;
       if (setting_.retries > 0 && (random_() & 1023) < setting_.retries * 1024) {
-        settlement.fate = Fate::kRetry;
+        settlement.fate = DeliveryFate::kRetry;
         settlement.wait = microseconds(1'000);
       } else {
         done++;

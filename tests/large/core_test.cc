@@ -52,7 +52,7 @@ class LargeCore : public ::testing::Test {
     core_->Admit(p, arrivals);
   }
 
-  void Settle(const std::vector<BatchItem>& items, Fate fate = Fate::kApplied) {
+  void Settle(const std::vector<BatchItem>& items, DeliveryFate fate = DeliveryFate::kApplied) {
     std::vector<Settlement> settlements(items.size());
     for (size_t i = 0; i < items.size(); i++) {
       settlements[i].slot = items[i].slot;
@@ -252,7 +252,7 @@ TEST_F(LargeCore, AMillionMessagesOfOneKeyStayInOrderThroughRetries) {
       }
       ASSERT_EQ(item.at.offset, next);
       failed = next % 997 == 0 && retries <= next / 997;
-      settlement.fate = failed ? Fate::kRetry : Fate::kApplied;
+      settlement.fate = failed ? DeliveryFate::kRetry : DeliveryFate::kApplied;
       settlement.wait = microseconds(failed ? 1'000 : 0);
       next += failed ? 0 : 1;
       retries += failed ? 1 : 0;

@@ -38,7 +38,7 @@ std::string ValueText(const Record& record) {
     case Op::kEffect:
       return record.value == 0 ? "accepted" : record.value == 1 ? "already done" : "old fence";
     case Op::kSettle:
-      return std::string(ToString(static_cast<Fate>(record.value))) + " stage " +
+      return std::string(ToString(static_cast<DeliveryFate>(record.value))) + " stage " +
              std::to_string(record.aux & kStageMask);
     case Op::kAnswer:
       return record.value == 0 ? "acknowledged" : record.value == 1 ? "refused" : "unknown";
@@ -101,11 +101,11 @@ int64_t History::AddCounts(const DeliveryCounts& counts) {
 
 bool IsFinal(const Record& settle) {
   switch (FateOf(settle)) {
-    case Fate::kApplied:
-    case Fate::kSuppressed:
-    case Fate::kParked:
-    case Fate::kRejected:
-    case Fate::kRestored:
+    case DeliveryFate::kApplied:
+    case DeliveryFate::kSuppressed:
+    case DeliveryFate::kParked:
+    case DeliveryFate::kRejected:
+    case DeliveryFate::kRestored:
       return true;
     default:
       return false;
@@ -116,7 +116,7 @@ std::string_view ToString(Op op) {
   return kOps[static_cast<size_t>(op)];
 }
 
-std::string_view ToString(Fate fate) {
+std::string_view ToString(DeliveryFate fate) {
   constexpr std::array<std::string_view, 11> kFates{"applied",  "suppressed", "parked", "rejected",
                                                     "restored", "retry",      "wait",   "withdrawn",
                                                     "pending",  "own-lost",   "stop"};

@@ -41,7 +41,7 @@ enum class Op : uint8_t {
   kHandle,   // invoke: `flag` told that it is uncertain; ok: `value` 0 done, 1 retry, 2 reject
   kEffect,   // at the target: `value` 0 accepted, 1 already done, 2 refused for its fence
   kJournal,  // a refusal is on record
-  kSettle,   // `value` Fate, `aux` bits, see below, `flag` uncertain
+  kSettle,   // `value` DeliveryFate, `aux` bits, see below, `flag` uncertain
   kGone,     // the core gave the message back
   kRevoke,   // `value`: deadline
   kLost,
@@ -139,15 +139,15 @@ inline bool IsReplay(const Record& record) {
 }
 // A settled delivery does not come again.
 bool IsFinal(const Record& settle);
-inline Fate FateOf(const Record& settle) {
-  return static_cast<Fate>(settle.value);
+inline DeliveryFate FateOf(const Record& settle) {
+  return static_cast<DeliveryFate>(settle.value);
 }
 inline Stage StageOf(const Record& settle) {
   return static_cast<Stage>(settle.aux & kStageMask);
 }
 
 std::string_view ToString(Op op);
-std::string_view ToString(Fate fate);
+std::string_view ToString(DeliveryFate fate);
 std::string ToString(const Record& record, const History& history);
 
 }  // namespace oncemq::sim

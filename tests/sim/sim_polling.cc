@@ -340,13 +340,14 @@ void SimProcess::Settle(std::span<const uint32_t> deliveries, std::span<Settleme
                            .value = static_cast<int64_t>(settlement.fate),
                            .aux = BitsOf(settlement)});
     world_.sometimes.Count(Situation::kStaleSettlement, stale);
-    world_.sometimes.Count(Situation::kStaleApplied, stale && settlement.fate == Fate::kApplied);
+    world_.sometimes.Count(Situation::kStaleApplied,
+                           stale && settlement.fate == DeliveryFate::kApplied);
     world_.sometimes.Count(Situation::kPassed,
-                           settlement.fate == Fate::kApplied && settlement.unprotected);
-    world_.sometimes.Count(Situation::kRetried, settlement.fate == Fate::kRetry);
+                           settlement.fate == DeliveryFate::kApplied && settlement.unprotected);
+    world_.sometimes.Count(Situation::kRetried, settlement.fate == DeliveryFate::kRetry);
     world_.sometimes.Count(Situation::kSpoiled, settlement.alone);
     world_.sometimes.Count(Situation::kOwnershipLost,
-                           !stale && settlement.fate == Fate::kOwnershipLost);
+                           !stale && settlement.fate == DeliveryFate::kOwnershipLost);
   }
   core_.Settle(settlements, clock_.Boot());
   CarryOut();

@@ -201,7 +201,7 @@ TEST(StoreScenarios, WhereMapAndStoreDisagreeTheMarkerIsRepairedOrTheHandlerRuns
     int64_t repaired = 0;
     const uint64_t again = Met(config, Situation::kStoreRolledBack, [&](const RunResult& result) {
       repaired += Count(result, [](const Record& record) {
-        return record.op == Op::kSettle && FateOf(record) == Fate::kRestored;
+        return record.op == Op::kSettle && FateOf(record) == DeliveryFate::kRestored;
       });
     });
     EXPECT_GT(level == Level::kAtomic ? again : static_cast<uint64_t>(repaired), 0U);

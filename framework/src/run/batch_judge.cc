@@ -34,7 +34,7 @@ BatchMachine::Part BatchMachine::Plan(size_t i) {
     case Stage::kRejecting:
       progress_[i].claimed = !token.empty();
       if (policy_.reject == RejectPolicy::kStop) {  // refused before it was ever claimed
-        Settle(i, Fate::kStop);
+        Settle(i, DeliveryFate::kStop);
         return Part::kSettled;
       }
       return Part::kJournal;
@@ -48,10 +48,10 @@ BatchMachine::Part BatchMachine::Plan(size_t i) {
       if (policy_.window && !item.id.empty()) {
         return Part::kRestore;
       }
-      Settle(i, Fate::kRestored);
+      Settle(i, DeliveryFate::kRestored);
       return Part::kSettled;
     case Stage::kNotDone:
-      Settle(i, Fate::kRejected);
+      Settle(i, DeliveryFate::kRejected);
       settlements_[i].attached = true;  // follows the record of that owner
       return Part::kSettled;
     case Stage::kClaiming:
@@ -103,8 +103,9 @@ void BatchMachine::JudgeLane(size_t begin, size_t end) {
     if (progress_[i].part == Part::kClaim) {
       goes_on = Judge(i);
     } else if (progress_[i].part == Part::kSettled) {
-      const Fate fate = settlements_[i].fate;
-      goes_on = fate == Fate::kRestored || fate == Fate::kSuppressed || fate == Fate::kRejected;
+      const DeliveryFate fate = settlements_[i].fate;
+      goes_on = fate == DeliveryFate::kRestored || fate == DeliveryFate::kSuppressed ||
+                fate == DeliveryFate::kRejected;
     }
     if (!goes_on) {
       WithdrawFrom(i + 1, end);
@@ -123,17 +124,17 @@ bool BatchMachine::Judge(size_t i) {
       progress_[i].uncertain = answer.uncertain;
       return true;
     case Answer::kDuplicate:
-      Settle(i, Fate::kSuppressed);
+      Settle(i, DeliveryFate::kSuppressed);
       settlements_[i].same_delivery = answer.same_delivery;
       settlements_[i].text = answer.result;
       return true;
     case Answer::kAttached:
       // Until messages can be parked, a parked marker stands for a refusal in the journal.
-      Settle(i, Fate::kRejected);
+      Settle(i, DeliveryFate::kRejected);
       settlements_[i].attached = true;
       return true;
     case Answer::kInFlight:
-      Settle(i, Fate::kWait, std::max(answer.wait, policy_.store_retry));
+      Settle(i, DeliveryFate::kWait, std::max(answer.wait, policy_.store_retry));
       return false;
     case Answer::kConflict:
       settlements_[i].conflict = true;
@@ -143,7 +144,7 @@ bool BatchMachine::Judge(size_t i) {
     case Answer::kIncomplete:
       return Refuse(i, "the window is not complete for the range of this id");
     case Answer::kFenced:
-      SettleFenced(i, Fate::kOwnershipLost);
+      SettleFenced(i, DeliveryFate::kOwnershipLost);
       return false;
   }
   return false;
@@ -156,18 +157,19 @@ void BatchMachine::WithdrawFrom(size_t begin, size_t end) {
       case Part::kClaim:
         // Not judged yet: the answer tells whether there is something to release.
         if (answers_[progress_[i].request].answer == Answer::kGranted) {
-          GiveUpClaim(i, Fate::kWithdrawn);
+          GiveUpClaim(i, DeliveryFate::kWithdrawn);
         } else if (answers_[progress_[i].request].answer == Answer::kFenced) {
-          SettleFenced(i, Fate::kWithdrawn);
+          SettleFenced(i, DeliveryFate::kWithdrawn);
         } else {
-          Settle(i, Fate::kWithdrawn);
+          Settle(i, DeliveryFate::kWithdrawn);
         }
         break;
       case Part::kRun:
-        progress_[i].claimed ? GiveUpClaim(i, Fate::kWithdrawn) : Settle(i, Fate::kWithdrawn);
+        progress_[i].claimed ? GiveUpClaim(i, DeliveryFate::kWithdrawn)
+                             : Settle(i, DeliveryFate::kWithdrawn);
         break;
       case Part::kCopy:
-        Settle(i, Fate::kWithdrawn);
+        Settle(i, DeliveryFate::kWithdrawn);
         break;
       default:
         break;
@@ -183,7 +185,7 @@ void BatchMachine::Pass(size_t i) {
     settlements_[i].text = "it has no id";
     progress_[i].part = Part::kPassed;
   } else {
-    Settle(i, Fate::kApplied);
+    Settle(i, DeliveryFate::kApplied);
   }
 }
 
@@ -194,7 +196,8 @@ void BatchMachine::Failed(size_t i, const Retry& retry) {
   settlements_[i].touched |= !retry.not_done;
   progress_[i].failed = !retry.not_done;
   settlements_[i].text = retry.why.substr(0, kLongestRetryReason);
-  progress_[i].claimed ? GiveUpClaim(i, Fate::kRetry, wait) : Settle(i, Fate::kRetry, wait);
+  progress_[i].claimed ? GiveUpClaim(i, DeliveryFate::kRetry, wait)
+                       : Settle(i, DeliveryFate::kRetry, wait);
 }
 
 bool BatchMachine::Refuse(size_t i, std::string why) {
@@ -203,7 +206,7 @@ bool BatchMachine::Refuse(size_t i, std::string why) {
     progress_[i].part = Part::kJournal;
     return true;
   }
-  progress_[i].claimed ? GiveUpClaim(i, Fate::kStop) : Settle(i, Fate::kStop);
+  progress_[i].claimed ? GiveUpClaim(i, DeliveryFate::kStop) : Settle(i, DeliveryFate::kStop);
   return false;
 }
 
@@ -231,7 +234,7 @@ void BatchMachine::SetAside(size_t i) {
       break;
     case Part::kRun:
     case Part::kCopy:
-      Settle(i, Fate::kWithdrawn);
+      Settle(i, DeliveryFate::kWithdrawn);
       break;
     default:
       break;
@@ -247,12 +250,12 @@ void BatchMachine::SetAside(size_t i) {
 }
 
 // Decides the settlement and has the claim released; a waiting message holds none (rule 17).
-void BatchMachine::GiveUpClaim(size_t i, Fate fate, microseconds wait) {
+void BatchMachine::GiveUpClaim(size_t i, DeliveryFate fate, microseconds wait) {
   Settle(i, fate, wait);
   progress_[i].part = Part::kUndo;
 }
 
-void BatchMachine::Settle(size_t i, Fate fate, microseconds wait) {
+void BatchMachine::Settle(size_t i, DeliveryFate fate, microseconds wait) {
   Settlement& settlement = settlements_[i];
   settlement.fate = fate;
   settlement.stage = Stage::kFresh;
@@ -265,7 +268,7 @@ void BatchMachine::Settle(size_t i, Fate fate, microseconds wait) {
 
 // A fenced claim opens nothing, but an earlier, unanswered one of the same token may have: that has
 // to be released, or the message would wait behind itself (rule 17).
-void BatchMachine::SettleFenced(size_t i, Fate fate) {
+void BatchMachine::SettleFenced(size_t i, DeliveryFate fate) {
   Settle(i, fate);
   if (items_[i].stage == Stage::kClaiming) {
     settlements_[i].stage = Stage::kReleasing;
@@ -276,7 +279,7 @@ void BatchMachine::SettleFenced(size_t i, Fate fate) {
 // The call may have been carried out. The delivery keeps its stage and its token, and the next
 // batch asks again.
 void BatchMachine::Unanswered(size_t i, Stage stage) {
-  Settle(i, Fate::kPending, policy_.store_retry);
+  Settle(i, DeliveryFate::kPending, policy_.store_retry);
   // The window will not tell it again: the claim's doubt has to live on in the delivery.
   settlements_[i].touched |= progress_[i].uncertain;
   settlements_[i].stage = stage;

@@ -113,12 +113,13 @@ void BatchMachine::Restored(const Status& status) {
     }
     const MarkerChange change = changes_[progress_[i].request];
     if (change == MarkerChange::kMade) {
-      Settle(i, Fate::kRestored);
+      Settle(i, DeliveryFate::kRestored);
       continue;
     }
     const bool fenced = change == MarkerChange::kFenced;
     // Another's claim ends in time; a lost ownership has to be raised again.
-    fenced ? Settle(i, Fate::kOwnershipLost) : Settle(i, Fate::kWait, policy_.store_retry);
+    fenced ? Settle(i, DeliveryFate::kOwnershipLost)
+           : Settle(i, DeliveryFate::kWait, policy_.store_retry);
     settlements_[i].stage = Stage::kCarried;
   }
   ClaimAll();
@@ -184,8 +185,8 @@ void BatchMachine::Recorded(const Status& status) {
   step_ = BatchStep::kHandle;
   for (size_t i = 0; i < items_.size() && !status; i++) {
     if (progress_[i].part == Part::kRun && IsUncertain(i)) {
-      progress_[i].claimed ? GiveUpClaim(i, Fate::kPending, policy_.store_retry)
-                           : Settle(i, Fate::kPending, policy_.store_retry);
+      progress_[i].claimed ? GiveUpClaim(i, DeliveryFate::kPending, policy_.store_retry)
+                           : Settle(i, DeliveryFate::kPending, policy_.store_retry);
       WithdrawFrom(i + 1, LaneEnd(i));
     }
   }
@@ -252,7 +253,7 @@ bool BatchMachine::Handled(Outcome&& outcome) {
         DropResult(i);
       }
     } else {
-      Settle(i, Fate::kApplied);
+      Settle(i, DeliveryFate::kApplied);
     }
   } else if (const auto* retry = std::get_if<Retry>(&outcome)) {
     Failed(i, *retry);
@@ -302,19 +303,19 @@ void BatchMachine::FollowOriginals() {
       continue;
     }
     switch (settlements_[progress_[i].original].fate) {
-      case Fate::kApplied:
-      case Fate::kSuppressed:
-      case Fate::kRestored:
-        Settle(i, Fate::kSuppressed);
+      case DeliveryFate::kApplied:
+      case DeliveryFate::kSuppressed:
+      case DeliveryFate::kRestored:
+        Settle(i, DeliveryFate::kSuppressed);
         settlements_[i].same_delivery = items_[i].at == items_[progress_[i].original].at;
         break;
-      case Fate::kRejected:
-      case Fate::kParked:
+      case DeliveryFate::kRejected:
+      case DeliveryFate::kParked:
         Settle(i, settlements_[progress_[i].original].fate);
         settlements_[i].attached = true;
         break;
       default:
-        Settle(i, Fate::kWithdrawn);
+        Settle(i, DeliveryFate::kWithdrawn);
         break;
     }
   }

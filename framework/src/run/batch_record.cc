@@ -70,10 +70,10 @@ void BatchMachine::CompletedTogether(const Status& status) {
       continue;
     }
     if (status && changes_[progress_[i].request] == MarkerChange::kMade) {
-      Settle(i, Fate::kApplied);
+      Settle(i, DeliveryFate::kApplied);
     } else if (invalid && items_[i].alone) {
       settlements_[i].text = status.error().message;
-      GiveUpClaim(i, Fate::kStop);
+      GiveUpClaim(i, DeliveryFate::kStop);
     } else if (invalid) {
       // Another one of the batch did it, or one of another batch that was written meanwhile.
       LoseEffect(i, microseconds(0));
@@ -88,13 +88,13 @@ void BatchMachine::CompletedTogether(const Status& status) {
 // Whether its handler has refused it, in a way that is not on record yet.
 bool BatchMachine::WasRefused(size_t i) const {
   return (progress_[i].part == Part::kJournal && progress_[i].claimed) ||
-         (progress_[i].part == Part::kUndo && settlements_[i].fate == Fate::kStop &&
+         (progress_[i].part == Part::kUndo && settlements_[i].fate == DeliveryFate::kStop &&
           settlements_[i].handled);
 }
 
 // What the handler wrote is gone with its batch. The claim may be: it is released before the next.
 void BatchMachine::LoseEffect(size_t i, microseconds wait) {
-  Settle(i, wait > microseconds(0) ? Fate::kPending : Fate::kWithdrawn, wait);
+  Settle(i, wait > microseconds(0) ? DeliveryFate::kPending : DeliveryFate::kWithdrawn, wait);
   settlements_[i].text.clear();
   settlements_[i].result_dropped = false;
   settlements_[i].stage = Stage::kReleasing;
@@ -115,11 +115,12 @@ void BatchMachine::CompletedOne(size_t i, const Status& status, MarkerChange cha
   if (!status) {
     Unanswered(i, Stage::kApplied);
   } else if (change == MarkerChange::kMade) {
-    Settle(i, Fate::kApplied);
+    Settle(i, DeliveryFate::kApplied);
   } else {
     settlements_[i].touched = true;
     settlements_[i].result_dropped = false;
-    Settle(i, Fate::kWithdrawn);  // look again: the next claim says what became of it (rule 16)
+    // look again: the next claim says what became of it (rule 16)
+    Settle(i, DeliveryFate::kWithdrawn);
   }
 }
 
@@ -155,7 +156,7 @@ void BatchMachine::Journaled(const Status& status, uint64_t first_entry) {
       progress_[i].part = Part::kPark;
       progress_[i].entry = first_entry + progress_[i].request;
     } else {
-      Settle(i, passed ? Fate::kApplied : Fate::kRejected);
+      Settle(i, passed ? DeliveryFate::kApplied : DeliveryFate::kRejected);
     }
   }
   ParkRefused();
@@ -182,14 +183,14 @@ void BatchMachine::Parked(const Status& status) {
     if (!status && status.error().code == Code::kFull) {
       // Parked ids stay, so waiting does not help, and nothing is forgotten to make room.
       settlements_[i].text = status.error().message;
-      GiveUpClaim(i, Fate::kStop);
+      GiveUpClaim(i, DeliveryFate::kStop);
     } else if (!status) {
       Unanswered(i, Stage::kRecorded);
     } else if (changes_[progress_[i].request] == MarkerChange::kMade) {
-      Settle(i, Fate::kRejected);
+      Settle(i, DeliveryFate::kRejected);
     } else {
       settlements_[i].touched = true;
-      Settle(i, Fate::kWithdrawn);
+      Settle(i, DeliveryFate::kWithdrawn);
     }
   }
   ReleaseUndone();

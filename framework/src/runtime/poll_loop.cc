@@ -252,8 +252,8 @@ void PollLoop::GiveUpLostMarkers(Job& job) {
     return;
   }
   for (Settlement& settlement : job.machine.settlements()) {
-    if (settlement.fate == Fate::kPending && settlement.stage == Stage::kApplied) {
-      settlement.fate = Fate::kWithdrawn;  // as where the window says that it is not ours
+    if (settlement.fate == DeliveryFate::kPending && settlement.stage == Stage::kApplied) {
+      settlement.fate = DeliveryFate::kWithdrawn;  // as where the window says that it is not ours
       settlement.stage = Stage::kFresh;
       settlement.touched = true;
     }

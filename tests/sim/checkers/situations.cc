@@ -27,7 +27,7 @@ class Situations final : public Checker {
       case Op::kSettle:
         running_[{record.process, record.id}]--;
         Count(Situation::kCopyWaited,
-              FateOf(record) == Fate::kSuppressed && waited_.contains(record.delivery));
+              FateOf(record) == DeliveryFate::kSuppressed && waited_.contains(record.delivery));
         break;
       case Op::kClaim:
         if (record.phase == Phase::kOk && record.value == static_cast<int64_t>(Answer::kGranted)) {

@@ -12,7 +12,9 @@ class BatchMachineAtomic : public BatchMachineTest {
   // Its effect is gone: it goes the whole way again, and first lets go of its claim.
   void ExpectLost(size_t i) {
     const Settlement& settlement = machine_->settlements()[i];
-    EXPECT_TRUE(settlement.fate == Fate::kWithdrawn || settlement.fate == Fate::kPending) << i;
+    EXPECT_TRUE(settlement.fate == DeliveryFate::kWithdrawn ||
+                settlement.fate == DeliveryFate::kPending)
+        << i;
     EXPECT_EQ(settlement.stage, Stage::kReleasing) << i;
     EXPECT_FALSE(settlement.token.empty()) << i;
   }
@@ -24,7 +26,7 @@ class BatchMachineAtomic : public BatchMachineTest {
     Claim({Answer::kGranted, Answer::kGranted});
     Handle({{"y", Reject{"the balance does not suffice"}}});
     Complete(MarkerChange::kFenced);
-    EXPECT_EQ(FateOf(1), Fate::kWithdrawn);
+    EXPECT_EQ(FateOf(1), DeliveryFate::kWithdrawn);
     ExpectLost(1);
   }
 };
@@ -37,8 +39,8 @@ TEST_F(BatchMachineAtomic, ARunIsAppliedAsAWhole) {
   Handle();
   ASSERT_EQ(machine_->completions().size(), 2u);
   Complete();
-  EXPECT_EQ(FateOf(0), Fate::kApplied);
-  EXPECT_EQ(FateOf(1), Fate::kApplied);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kApplied);
+  EXPECT_EQ(FateOf(1), DeliveryFate::kApplied);
 }
 
 // At the other levels a handler that is through is never called again: here it must be.
@@ -50,7 +52,7 @@ TEST_F(BatchMachineAtomic, WithoutAnAnswerEverythingGoesTheWholeWayAgain) {
   Handle();
   machine_->Completed(kLostReply);
   for (size_t i = 0; i < 2; i++) {
-    EXPECT_EQ(FateOf(i), Fate::kPending);
+    EXPECT_EQ(FateOf(i), DeliveryFate::kPending);
     ExpectLost(i);
   }
 }
@@ -63,7 +65,7 @@ TEST_F(BatchMachineAtomic, ARefusedBatchIsLostForAllAndAskedAgainAtOnce) {
   Handle();
   Complete(MarkerChange::kFenced);
   for (size_t i = 0; i < 2; i++) {
-    EXPECT_EQ(FateOf(i), Fate::kWithdrawn);
+    EXPECT_EQ(FateOf(i), DeliveryFate::kWithdrawn);
     ExpectLost(i);
   }
 }
@@ -99,7 +101,7 @@ TEST_F(BatchMachineAtomic, ABatchThatCannotBeWrittenStopsThePartition) {
   Handle();
   machine_->Completed(Error{Code::kInvalid, Effect::kNone, "the sum is too large"});
   EXPECT_EQ(Release(), std::vector<std::string>{"x"});
-  EXPECT_EQ(FateOf(0), Fate::kStop);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kStop);
   EXPECT_EQ(machine_->settlements()[0].text, "the sum is too large");
 }
 
@@ -121,7 +123,7 @@ TEST_F(BatchMachineAtomic, ASlowMessageWhoseRunWasTakenApartGoesAgainAndAlone) {
   machine_->Handled(Done{});
   EXPECT_EQ(machine_->Next(BootTime{}), nullptr);
   ASSERT_EQ(machine_->settlements().size(), 1u);
-  EXPECT_EQ(FateOf(0), Fate::kWithdrawn);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kWithdrawn);
   ExpectLost(0);
   EXPECT_TRUE(machine_->settlements()[0].alone);
 }
@@ -138,7 +140,7 @@ TEST_F(BatchMachineAtomic, ASlowMessageThatWasFirstKeepsItsEffect) {
   EXPECT_EQ(machine_->Next(BootTime{}), nullptr);
   ASSERT_EQ(machine_->completions().size(), 1u);
   Complete();
-  EXPECT_EQ(FateOf(0), Fate::kApplied);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kApplied);
 }
 
 }  // namespace

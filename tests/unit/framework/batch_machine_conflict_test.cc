@@ -36,11 +36,11 @@ TEST_F(BatchMachineConflict, ACopyWithAnotherPayloadAsksTheWindowAfterItsOrigina
   EXPECT_EQ(machine_->journal_entries()[0].why,
             "conflict: its id came before with another payload");
   machine_->Journaled({}, 5);
-  EXPECT_EQ(FateOf(0), Fate::kApplied);
-  EXPECT_EQ(FateOf(1), Fate::kRejected) << "nothing is parked: the id belongs to the first";
+  EXPECT_EQ(FateOf(0), DeliveryFate::kApplied);
+  EXPECT_EQ(FateOf(1), DeliveryFate::kRejected) << "nothing is parked: the id belongs to the first";
   EXPECT_TRUE(machine_->settlements()[1].conflict);
   EXPECT_FALSE(machine_->settlements()[1].attached);
-  EXPECT_EQ(FateOf(2), Fate::kSuppressed) << "a true copy follows the first";
+  EXPECT_EQ(FateOf(2), DeliveryFate::kSuppressed) << "a true copy follows the first";
 }
 
 TEST_F(BatchMachineConflict, ACopyOfAMessageThatWasRefusedBeforeAsksTheWindow) {
@@ -64,8 +64,8 @@ TEST_F(BatchMachineConflict, ACopyOfACarriedMessageAsksTheWindowBecauseTheMapDoe
   EXPECT_TRUE(Handle().empty());
   ASSERT_EQ(machine_->step(), BatchStep::kJournal);
   machine_->Journaled({}, 5);
-  EXPECT_EQ(FateOf(0), Fate::kRestored);
-  EXPECT_EQ(FateOf(1), Fate::kRejected);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kRestored);
+  EXPECT_EQ(FateOf(1), DeliveryFate::kRejected);
 }
 
 TEST_F(BatchMachineConflict, IsDecidedAtOnceAndNotUndoneWhereTheFirstFails) {
@@ -78,8 +78,8 @@ TEST_F(BatchMachineConflict, IsDecidedAtOnceAndNotUndoneWhereTheFirstFails) {
   ASSERT_EQ(machine_->step(), BatchStep::kJournal);
   machine_->Journaled({}, 5);
   Release();
-  EXPECT_EQ(FateOf(0), Fate::kRetry);
-  EXPECT_EQ(FateOf(1), Fate::kRejected);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kRetry);
+  EXPECT_EQ(FateOf(1), DeliveryFate::kRejected);
 }
 
 TEST_F(BatchMachineConflict, StopsThePartitionByDefaultAndReleasesWhatIsBehindIt) {
@@ -89,7 +89,7 @@ TEST_F(BatchMachineConflict, StopsThePartitionByDefaultAndReleasesWhatIsBehindIt
   Claim({Answer::kConflict, Answer::kGranted});
   EXPECT_EQ(Release(), std::vector<std::string>{"y"});
   EXPECT_TRUE(Handle().empty());
-  EXPECT_EQ(FateOf(0), Fate::kStop);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kStop);
   EXPECT_TRUE(machine_->settlements()[0].conflict);
 }
 
@@ -100,7 +100,7 @@ TEST_F(BatchMachineConflict, IsStillOneWhenItsRecordWasNotAnswered) {
   Claim({Answer::kConflict});
   Handle();
   machine_->Journaled(kLostReply, 0);
-  EXPECT_EQ(FateOf(0), Fate::kPending);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kPending);
   EXPECT_TRUE(machine_->settlements()[0].conflict);
   batch_.items.clear();
   Add(1, "x", Stage::kRejecting, false, 0, 18);
@@ -108,7 +108,7 @@ TEST_F(BatchMachineConflict, IsStillOneWhenItsRecordWasNotAnswered) {
   Start();
   Handle();
   machine_->Journaled({}, 5);
-  EXPECT_EQ(FateOf(0), Fate::kRejected);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kRejected);
   EXPECT_TRUE(machine_->settlements()[0].conflict);
 }
 

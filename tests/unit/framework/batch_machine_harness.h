@@ -75,7 +75,7 @@ class BatchMachineTest : public ::testing::Test {
     machine_->Released(status);
     return released;
   }
-  Fate FateOf(size_t i) const {
+  DeliveryFate FateOf(size_t i) const {
     EXPECT_EQ(machine_->step(), BatchStep::kSettled);
     return machine_->settlements()[i].fate;
   }

@@ -22,9 +22,9 @@ TEST_F(BatchMachinePass, WhatHasNoIdIsHandledWithoutTheWindowAndCounted) {
   EXPECT_EQ(Handle(), (std::vector<std::string>{"", "x"})) << "in the order of their lane";
   ASSERT_EQ(machine_->completions().size(), 1u);
   Complete();
-  EXPECT_EQ(FateOf(0), Fate::kApplied);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kApplied);
   EXPECT_TRUE(machine_->settlements()[0].unprotected);
-  EXPECT_EQ(FateOf(1), Fate::kApplied);
+  EXPECT_EQ(FateOf(1), DeliveryFate::kApplied);
   EXPECT_FALSE(machine_->settlements()[1].unprotected);
 }
 
@@ -43,7 +43,7 @@ TEST_F(BatchMachinePass, WithoutAWindowNothingIsUnprotectedBesideIt) {
   Add(1, "");
   Start();
   Handle();
-  EXPECT_EQ(FateOf(0), Fate::kApplied);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kApplied);
   EXPECT_FALSE(machine_->settlements()[0].unprotected);
 }
 
@@ -66,8 +66,8 @@ TEST_F(BatchMachinePass, WhereThereIsAJournalItIsOnRecordBeforeItIsFinished) {
   EXPECT_EQ(machine_->parks()[0].entry, 8u) << "the entry of the refused one";
   machine_->changes()[0] = MarkerChange::kMade;
   machine_->Parked({});
-  EXPECT_EQ(FateOf(0), Fate::kApplied);
-  EXPECT_EQ(FateOf(1), Fate::kRejected);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kApplied);
+  EXPECT_EQ(FateOf(1), DeliveryFate::kRejected);
 }
 
 TEST_F(BatchMachinePass, ARecordWithoutAnswerIsRepeatedAndTheHandlerIsNot) {
@@ -76,7 +76,7 @@ TEST_F(BatchMachinePass, ARecordWithoutAnswerIsRepeatedAndTheHandlerIsNot) {
   Start();
   Handle();
   machine_->Journaled(kLostReply, 0);
-  EXPECT_EQ(FateOf(0), Fate::kPending);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kPending);
   const Settlement settlement = machine_->settlements()[0];
   EXPECT_EQ(settlement.stage, Stage::kApplied);
   EXPECT_TRUE(settlement.token.empty());
@@ -90,7 +90,7 @@ TEST_F(BatchMachinePass, ARecordWithoutAnswerIsRepeatedAndTheHandlerIsNot) {
   EXPECT_TRUE(machine_->journal_entries()[0].passed);
   EXPECT_EQ(machine_->journal_entries()[0].why, "it has no id");
   machine_->Journaled({}, 1);
-  EXPECT_EQ(FateOf(0), Fate::kApplied);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kApplied);
   EXPECT_TRUE(machine_->settlements()[0].unprotected);
 }
 
@@ -103,7 +103,7 @@ TEST_F(BatchMachinePass, OneThatTheHandlerRefusesIsRefusedAndNotPassed) {
   EXPECT_FALSE(machine_->journal_entries()[0].passed);
   EXPECT_EQ(machine_->journal_entries()[0].why, "never");
   machine_->Journaled({}, 1);
-  EXPECT_EQ(FateOf(0), Fate::kRejected);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kRejected);
   EXPECT_FALSE(machine_->settlements()[0].unprotected);
 }
 
@@ -113,9 +113,9 @@ TEST_F(BatchMachinePass, ARetryWaitsAndHasNothingToRelease) {
   Add(1, "");
   Start();
   EXPECT_EQ(Handle({{"", Retry{}}}).size(), 1u);
-  EXPECT_EQ(FateOf(0), Fate::kRetry);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kRetry);
   EXPECT_FALSE(machine_->settlements()[0].unprotected);
-  EXPECT_EQ(FateOf(1), Fate::kWithdrawn);
+  EXPECT_EQ(FateOf(1), DeliveryFate::kWithdrawn);
 }
 
 TEST_F(BatchMachinePass, BehindAHandlerThatHangsItsRecordIsOwedElsewhere) {
@@ -129,7 +129,7 @@ TEST_F(BatchMachinePass, BehindAHandlerThatHangsItsRecordIsOwedElsewhere) {
   std::vector<Settlement> settled;
   machine_->SettleOthers(settled);
   ASSERT_EQ(settled.size(), 1u);
-  EXPECT_EQ(settled[0].fate, Fate::kPending);
+  EXPECT_EQ(settled[0].fate, DeliveryFate::kPending);
   EXPECT_EQ(settled[0].stage, Stage::kApplied);
   EXPECT_EQ(settled[0].wait, microseconds(0));
 }

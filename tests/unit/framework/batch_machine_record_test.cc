@@ -25,7 +25,7 @@ TEST_F(BatchMachineRecord, AResultThatTheWindowDoesNotKeepIsDroppedAndTheMessage
   EXPECT_EQ(machine_->completions()[0].result, "");
   EXPECT_EQ(machine_->completions()[1].result, "1234");
   Complete();
-  EXPECT_EQ(FateOf(0), Fate::kApplied);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kApplied);
   EXPECT_TRUE(machine_->settlements()[0].result_dropped);
   EXPECT_FALSE(machine_->settlements()[1].result_dropped);
 }
@@ -49,7 +49,7 @@ TEST_F(BatchMachineRecord, ACompletionThatTheWindowFindsInvalidDoesNotInfectItsN
   }
   EXPECT_EQ(asked, (std::vector<std::string>{"x:a", "y:too much for this window", "y:", "z:"}));
   for (size_t i = 0; i < 3; i++) {
-    EXPECT_EQ(FateOf(i), Fate::kApplied);
+    EXPECT_EQ(FateOf(i), DeliveryFate::kApplied);
     EXPECT_EQ(machine_->settlements()[i].result_dropped, i == 1);
   }
 }
@@ -64,9 +64,9 @@ TEST_F(BatchMachineRecord, ACompletionThatIsWrongInItselfWaitsAloneAndIsNotHandl
   machine_->Completed(kInvalidBatch);
   machine_->changes()[0] = MarkerChange::kMade;
   machine_->Completed({});
-  EXPECT_EQ(FateOf(0), Fate::kPending);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kPending);
   EXPECT_EQ(machine_->settlements()[0].stage, Stage::kApplied);
-  EXPECT_EQ(FateOf(1), Fate::kApplied);
+  EXPECT_EQ(FateOf(1), DeliveryFate::kApplied);
 }
 
 TEST_F(BatchMachineRecord, ABatchWithoutAnswerIsRepeatedAsABatch) {
@@ -76,8 +76,8 @@ TEST_F(BatchMachineRecord, ABatchWithoutAnswerIsRepeatedAsABatch) {
   Claim({Answer::kGranted, Answer::kGranted});
   Handle();
   machine_->Completed(kLostReply);
-  EXPECT_EQ(FateOf(0), Fate::kPending);
-  EXPECT_EQ(FateOf(1), Fate::kPending);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kPending);
+  EXPECT_EQ(FateOf(1), DeliveryFate::kPending);
 }
 
 TEST_F(BatchMachineRecord, AWaitBeyondAllBoundsIsTakenForTheLongest) {
@@ -108,7 +108,7 @@ TEST_F(BatchMachineRecord, ADroppedResultIsCountedAlsoWhenItsCompletionIsRepeate
   Start();
   EXPECT_TRUE(Handle().empty());
   Complete();
-  EXPECT_EQ(FateOf(0), Fate::kApplied);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kApplied);
   EXPECT_TRUE(machine_->settlements()[0].result_dropped);
 }
 
@@ -143,7 +143,7 @@ TEST_F(BatchMachineRefusal, IsAppendedOnceHoweverLongTheWindowIsDown) {
     EXPECT_EQ(machine_->parks()[0].entry, 17u);
     EXPECT_EQ(machine_->parks()[0].token, token);
     machine_->Parked(kLostReply);
-    ASSERT_EQ(FateOf(0), Fate::kPending);
+    ASSERT_EQ(FateOf(0), DeliveryFate::kPending);
     ComeAgain();
     EXPECT_TRUE(Handle().empty());
   }
@@ -151,7 +151,7 @@ TEST_F(BatchMachineRefusal, IsAppendedOnceHoweverLongTheWindowIsDown) {
   ASSERT_EQ(machine_->step(), BatchStep::kPark);
   machine_->changes()[0] = MarkerChange::kMade;
   machine_->Parked({});
-  EXPECT_EQ(FateOf(0), Fate::kRejected);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kRejected);
 }
 
 TEST_F(BatchMachineRefusal, ThatWaitsForItsMarkerStaysOnRecordWhereAnotherHandlerHangs) {
@@ -163,7 +163,7 @@ TEST_F(BatchMachineRefusal, ThatWaitsForItsMarkerStaysOnRecordWhereAnotherHandle
   std::vector<Settlement> others;
   machine_->SettleOthers(others);
   ASSERT_EQ(others.size(), 1u);
-  EXPECT_EQ(others[0].fate, Fate::kPending);
+  EXPECT_EQ(others[0].fate, DeliveryFate::kPending);
   EXPECT_EQ(others[0].stage, Stage::kRecorded);
   EXPECT_EQ(others[0].token.attempt, 55u);
   EXPECT_EQ(others[0].entry, 17u);

@@ -11,7 +11,7 @@ TEST_F(BatchMachineTest, GrantedHandledCompletedIsApplied) {
   EXPECT_EQ(Handle({{"x", Done{"receipt"}}}), std::vector<std::string>{"x"});
   EXPECT_EQ(machine_->completions()[0].result, "receipt");
   Complete();
-  EXPECT_EQ(FateOf(0), Fate::kApplied);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kApplied);
   EXPECT_TRUE(machine_->settlements()[0].handled);
 }
 
@@ -20,7 +20,7 @@ TEST_F(BatchMachineTest, ADuplicateIsSuppressedWithoutItsHandler) {
   Start();
   Claim({Answer::kDuplicate});
   EXPECT_TRUE(Handle().empty());
-  EXPECT_EQ(FateOf(0), Fate::kSuppressed);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kSuppressed);
   EXPECT_FALSE(machine_->settlements()[0].handled);
 }
 
@@ -46,9 +46,9 @@ TEST_F(BatchMachineTest, BehindAWaitingHeadClaimsAreReleasedAtOnce) {
   EXPECT_EQ(Release(), std::vector<std::string>{"y"}) << "before any handler runs";
   EXPECT_EQ(Handle(), std::vector<std::string>{"z"});
   Complete();
-  EXPECT_EQ(FateOf(0), Fate::kWait);
-  EXPECT_EQ(FateOf(1), Fate::kWithdrawn);
-  EXPECT_EQ(FateOf(2), Fate::kApplied);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kWait);
+  EXPECT_EQ(FateOf(1), DeliveryFate::kWithdrawn);
+  EXPECT_EQ(FateOf(2), DeliveryFate::kApplied);
 }
 
 TEST_F(BatchMachineTest, AfterARetryTheRestOfItsLaneIsWithdrawnAndNoClaimIsKept) {
@@ -60,9 +60,9 @@ TEST_F(BatchMachineTest, AfterARetryTheRestOfItsLaneIsWithdrawnAndNoClaimIsKept)
   EXPECT_EQ(Handle({{"x", Retry{milliseconds(5)}}}), (std::vector<std::string>{"x", "z"}));
   Complete();
   EXPECT_EQ(Release(), (std::vector<std::string>{"x", "y"}));
-  EXPECT_EQ(FateOf(0), Fate::kRetry);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kRetry);
   EXPECT_EQ(machine_->settlements()[0].wait, milliseconds(5));
-  EXPECT_EQ(FateOf(1), Fate::kWithdrawn);
+  EXPECT_EQ(FateOf(1), DeliveryFate::kWithdrawn);
   EXPECT_FALSE(machine_->settlements()[1].handled);
 }
 
@@ -73,7 +73,7 @@ TEST_F(BatchMachineTest, TheReasonOfARetryComesWithItAndIsCutOff) {
   Claim({Answer::kGranted, Answer::kGranted});
   Handle({{"x", Retry{.why = "the database is down"}}, {"y", Retry{.why = std::string(999, 'y')}}});
   Release();
-  EXPECT_EQ(FateOf(0), Fate::kRetry);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kRetry);
   EXPECT_EQ(machine_->settlements()[0].text, "the database is down");
   EXPECT_EQ(machine_->settlements()[1].text, std::string(kLongestRetryReason, 'y'));
 }
@@ -86,7 +86,7 @@ TEST_F(BatchMachineTest, ACopyInTheRunFollowsItsOriginal) {
   Claim({Answer::kGranted});
   EXPECT_EQ(Handle().size(), 1u);
   Complete();
-  EXPECT_EQ(FateOf(1), Fate::kSuppressed);
+  EXPECT_EQ(FateOf(1), DeliveryFate::kSuppressed);
 }
 
 TEST_F(BatchMachineTest, ACopyOfWhatDidNotFinishIsNotSuppressed) {
@@ -96,8 +96,8 @@ TEST_F(BatchMachineTest, ACopyOfWhatDidNotFinishIsNotSuppressed) {
   Claim({Answer::kGranted});
   Handle();
   Complete(MarkerChange::kFenced);
-  EXPECT_EQ(FateOf(0), Fate::kWithdrawn);
-  EXPECT_EQ(FateOf(1), Fate::kWithdrawn);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kWithdrawn);
+  EXPECT_EQ(FateOf(1), DeliveryFate::kWithdrawn);
 }
 
 TEST_F(BatchMachineTest, EqualHashesAreNoCopies) {
@@ -113,7 +113,7 @@ TEST_F(BatchMachineTest, AFencedCompletionIsNeverDoneAndAsksTheWindowAgainWithAN
   Claim({Answer::kGranted});
   Handle();
   Complete(MarkerChange::kFenced);
-  EXPECT_EQ(FateOf(0), Fate::kWithdrawn);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kWithdrawn);
   EXPECT_EQ(machine_->settlements()[0].stage, Stage::kFresh);
   EXPECT_TRUE(machine_->settlements()[0].token.empty());
   EXPECT_TRUE(machine_->settlements()[0].touched);
@@ -125,7 +125,7 @@ TEST_F(BatchMachineTest, AClaimWithoutAnswerIsRepeatedWithItsToken) {
   const Token token = machine_->claims()[0].token;
   machine_->Claimed(kLostReply);
   EXPECT_TRUE(Handle().empty());
-  EXPECT_EQ(FateOf(0), Fate::kPending);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kPending);
   EXPECT_EQ(machine_->settlements()[0].stage, Stage::kClaiming);
   EXPECT_EQ(machine_->settlements()[0].token, token);
   batch_.items.clear();
@@ -141,7 +141,7 @@ TEST_F(BatchMachineTest, ACompletionWithoutAnswerIsRepeatedAndTheHandlerIsNot) {
   const Token token = machine_->claims()[0].token;
   Handle({{"x", Done{"receipt"}}});
   machine_->Completed(kLostReply);
-  EXPECT_EQ(FateOf(0), Fate::kPending);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kPending);
   EXPECT_EQ(machine_->settlements()[0].stage, Stage::kApplied);
   EXPECT_EQ(machine_->settlements()[0].text, "receipt");
   batch_.items.clear();
@@ -152,7 +152,7 @@ TEST_F(BatchMachineTest, ACompletionWithoutAnswerIsRepeatedAndTheHandlerIsNot) {
   EXPECT_EQ(machine_->completions()[0].token, token);
   EXPECT_EQ(machine_->completions()[0].result, "receipt");
   Complete();
-  EXPECT_EQ(FateOf(0), Fate::kApplied);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kApplied);
 }
 
 TEST_F(BatchMachineTest, AReleaseWithoutAnswerComesBeforeTheNextClaimWhichHasANewToken) {
@@ -162,7 +162,7 @@ TEST_F(BatchMachineTest, AReleaseWithoutAnswerComesBeforeTheNextClaimWhichHasANe
   const Token token = machine_->claims()[0].token;
   Handle({{"x", Retry{}}});
   Release(kLostReply);
-  EXPECT_EQ(FateOf(0), Fate::kRetry);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kRetry);
   EXPECT_EQ(machine_->settlements()[0].stage, Stage::kReleasing);
   batch_.items.clear();
   Add(1, "x", Stage::kReleasing, false, token.attempt);
@@ -184,8 +184,8 @@ TEST_F(BatchMachineTest, PastTheSafeMomentNothingStartsAndClaimsAreReleased) {
   EXPECT_EQ(machine_->Next(BootTime::max()), nullptr);
   Complete();
   EXPECT_EQ(Release(), std::vector<std::string>{"y"});
-  EXPECT_EQ(FateOf(0), Fate::kApplied);
-  EXPECT_EQ(FateOf(1), Fate::kWithdrawn);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kApplied);
+  EXPECT_EQ(FateOf(1), DeliveryFate::kWithdrawn);
 }
 
 TEST_F(BatchMachineTest, ARefusalStopsThePartitionByDefault) {
@@ -195,9 +195,9 @@ TEST_F(BatchMachineTest, ARefusalStopsThePartitionByDefault) {
   Claim({Answer::kGranted, Answer::kGranted});
   Handle({{"x", Reject{"no payment"}}});
   Release();
-  EXPECT_EQ(FateOf(0), Fate::kStop);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kStop);
   EXPECT_EQ(machine_->settlements()[0].text, "no payment");
-  EXPECT_EQ(FateOf(1), Fate::kWithdrawn);
+  EXPECT_EQ(FateOf(1), DeliveryFate::kWithdrawn);
 }
 
 TEST_F(BatchMachineTest, AJournaledRefusalIsOnRecordBeforeItIsParkedAndItsCopyIsAttached) {
@@ -218,10 +218,10 @@ TEST_F(BatchMachineTest, AJournaledRefusalIsOnRecordBeforeItIsParkedAndItsCopyIs
   EXPECT_EQ(machine_->parks()[0].entry, 17u);
   machine_->changes()[0] = MarkerChange::kMade;
   machine_->Parked({});
-  EXPECT_EQ(FateOf(0), Fate::kRejected);
-  EXPECT_EQ(FateOf(1), Fate::kRejected);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kRejected);
+  EXPECT_EQ(FateOf(1), DeliveryFate::kRejected);
   EXPECT_TRUE(machine_->settlements()[1].attached);
-  EXPECT_EQ(FateOf(2), Fate::kApplied);
+  EXPECT_EQ(FateOf(2), DeliveryFate::kApplied);
 }
 
 TEST_F(BatchMachineTest, ARefusalThatCouldNotBeRecordedIsNotFinished) {
@@ -233,7 +233,7 @@ TEST_F(BatchMachineTest, ARefusalThatCouldNotBeRecordedIsNotFinished) {
   Claim({Answer::kGranted});
   Handle({{"x", Reject{"no payment"}}});
   machine_->Journaled(Error{Code::kUnavailable, Effect::kUnknown, "disk full"}, 0);
-  EXPECT_EQ(FateOf(0), Fate::kPending);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kPending);
   EXPECT_EQ(machine_->settlements()[0].stage, Stage::kRejecting);
   EXPECT_EQ(machine_->settlements()[0].text, "no payment");
 }
@@ -256,8 +256,8 @@ TEST_F(BatchMachineTest, LostOwnershipSettlesTheLaneWithoutRunningIt) {
   Start();
   Claim({Answer::kFenced, Answer::kFenced});
   EXPECT_TRUE(Handle().empty());
-  EXPECT_EQ(FateOf(0), Fate::kOwnershipLost);
-  EXPECT_EQ(FateOf(1), Fate::kWithdrawn);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kOwnershipLost);
+  EXPECT_EQ(FateOf(1), DeliveryFate::kWithdrawn);
 }
 
 TEST_F(BatchMachineTest, ACarriedDeliveryOnlyGetsItsMarker) {
@@ -267,7 +267,7 @@ TEST_F(BatchMachineTest, ACarriedDeliveryOnlyGetsItsMarker) {
   machine_->changes()[0] = MarkerChange::kMade;
   machine_->Restored({});
   EXPECT_TRUE(Handle().empty());
-  EXPECT_EQ(FateOf(0), Fate::kRestored);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kRestored);
 }
 
 TEST_F(BatchMachineTest, ADeliveryThatWasRefusedBeforeIsNeitherHandledNorTakenForDone) {
@@ -280,7 +280,7 @@ TEST_F(BatchMachineTest, ADeliveryThatWasRefusedBeforeIsNeitherHandledNorTakenFo
   Claim({Answer::kGranted});
   EXPECT_EQ(Handle().size(), 1u) << "the lane goes on behind it";
   Complete();
-  EXPECT_EQ(FateOf(0), Fate::kRejected);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kRejected);
   EXPECT_TRUE(machine_->settlements()[0].attached);
 }
 
@@ -294,9 +294,9 @@ TEST_F(BatchMachineTest, ACarriedDeliveryWaitsForAnotherClaimAndNotForALostOwner
   machine_->Restored({});
   Claim({Answer::kFenced});
   EXPECT_TRUE(Handle().empty());
-  EXPECT_EQ(FateOf(0), Fate::kOwnershipLost);
-  EXPECT_EQ(FateOf(1), Fate::kWithdrawn);
-  EXPECT_EQ(FateOf(2), Fate::kWait);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kOwnershipLost);
+  EXPECT_EQ(FateOf(1), DeliveryFate::kWithdrawn);
+  EXPECT_EQ(FateOf(2), DeliveryFate::kWait);
   EXPECT_EQ(machine_->settlements()[0].stage, Stage::kCarried);
   EXPECT_EQ(machine_->settlements()[2].stage, Stage::kCarried);
 }
@@ -309,7 +309,7 @@ TEST_F(BatchMachineTest, WithoutAWindowEveryMessageRuns) {
   Add(1, "");
   Start();
   EXPECT_EQ(Handle().size(), 2u);
-  EXPECT_EQ(FateOf(1), Fate::kApplied);
+  EXPECT_EQ(FateOf(1), DeliveryFate::kApplied);
 }
 
 TEST_F(BatchMachineTest, BackOffDoublesUpToItsBound) {
@@ -383,7 +383,7 @@ TEST_F(BatchMachineTest, TheDoubtOfAClaimOutlivesALostReply) {
   machine_->Recorded({});
   Handle();
   machine_->Completed(kLostReply);
-  EXPECT_EQ(FateOf(0), Fate::kPending);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kPending);
   EXPECT_TRUE(machine_->settlements()[0].touched);
 }
 

@@ -59,10 +59,10 @@ TEST_F(BatchMachineUncertainTest, WithoutARecordNoUncertainCallIsMadeAndTheDoubt
   EXPECT_EQ(Handle(), std::vector<std::string>{"certain"});
   Complete();
   EXPECT_EQ(Release(), (std::vector<std::string>{"a", "follows"}));
-  EXPECT_EQ(FateOf(0), Fate::kPending);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kPending);
   EXPECT_TRUE(machine_->settlements()[0].touched);
-  EXPECT_EQ(FateOf(1), Fate::kWithdrawn);
-  EXPECT_EQ(FateOf(2), Fate::kApplied);
+  EXPECT_EQ(FateOf(1), DeliveryFate::kWithdrawn);
+  EXPECT_EQ(FateOf(2), DeliveryFate::kApplied);
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ TEST_F(CoreAssignment, LosingTheOwnershipInTheStoreStartsOverWithoutLosingMessag
   Give(0);
   Admit(0, 0, "a");
   const auto items = Take();
-  Settle(items[0], Fate::kOwnershipLost);
+  Settle(items[0], DeliveryFate::kOwnershipLost);
   EXPECT_EQ(Only<RaiseOwnerEpochAction>().size(), 1u);
   EXPECT_TRUE(Take().empty());
   core_.OwnerEpochRaised(0, 1, OwnerEpoch{100}, now_);
@@ -89,11 +89,11 @@ TEST_F(CoreAssignment, ALateWordAboutAnEarlierOwnershipDoesNotRaiseAgain) {
   Admit(0, 0, "a");
   Admit(0, 1, "b");
   const auto items = Take();
-  Settle(items[0], Fate::kOwnershipLost);
+  Settle(items[0], DeliveryFate::kOwnershipLost);
   Actions();
   core_.OwnerEpochRaised(0, 1, OwnerEpoch{100}, now_);
   Acknowledge();
-  Settle(items[1], Fate::kOwnershipLost);
+  Settle(items[1], DeliveryFate::kOwnershipLost);
   EXPECT_TRUE(Only<RaiseOwnerEpochAction>().empty());
   EXPECT_EQ(core_.Status(0).phase, PartitionPhase::kActive);
   EXPECT_EQ(Offsets(Take()), (std::vector<int64_t>{0, 1}));
@@ -104,11 +104,11 @@ TEST_F(CoreAssignment, AnAcknowledgementFromBeforeTheRaiseConfirmsNothing) {
   Admit(0, 0, "a");
   Admit(0, 1, "b");
   const auto items = Take();
-  Settle(items[0], Fate::kApplied);
+  Settle(items[0], DeliveryFate::kApplied);
   After(1'000);
   const auto old = Only<CommitAction>();
   ASSERT_EQ(old.size(), 1u);
-  Settle(items[1], Fate::kOwnershipLost);
+  Settle(items[1], DeliveryFate::kOwnershipLost);
   core_.OwnerEpochRaised(0, 1, OwnerEpoch{100}, now_);
   core_.CommitAnswered(0, old[0].number, CommitReply::kAcknowledged, now_);
   EXPECT_EQ(core_.Status(0).phase, PartitionPhase::kConfirming);
@@ -141,11 +141,11 @@ TEST_F(CoreAssignment, ALateRefusalOfAnEarlierOwnershipsCommitDoesNotRaiseAgain)
   Admit(0, 0, "a");
   Admit(0, 1, "b");
   const auto items = Take();
-  Settle(items[0], Fate::kApplied);
+  Settle(items[0], DeliveryFate::kApplied);
   After(1'000);
   const auto old = Only<CommitAction>();
   ASSERT_EQ(old.size(), 1u);
-  Settle(items[1], Fate::kOwnershipLost);
+  Settle(items[1], DeliveryFate::kOwnershipLost);
   Actions();
   core_.OwnerEpochRaised(0, 1, OwnerEpoch{100}, now_);
   core_.CommitAnswered(0, old[0].number, CommitReply::kFenced, now_);
@@ -160,11 +160,11 @@ TEST_F(CoreAssignment, WhileTheOwnershipIsRaisedAnUnsentCommitAsksForNoneMore) {
   Admit(0, 0, "a");
   Admit(0, 1, "b");
   const auto items = Take();
-  Settle(items[0], Fate::kApplied);
+  Settle(items[0], DeliveryFate::kApplied);
   After(1'000);
   const auto old = Only<CommitAction>();
   ASSERT_EQ(old.size(), 1u);
-  Settle(items[1], Fate::kOwnershipLost);
+  Settle(items[1], DeliveryFate::kOwnershipLost);
   EXPECT_EQ(Only<RaiseOwnerEpochAction>().size(), 1u);
   core_.CommitAnswered(0, old[0].number, CommitReply::kNotSent, now_);
   After(1'000);
@@ -217,14 +217,14 @@ TEST_F(CoreAssignment, AtTheDeadlineTheLastCommitNamesWhatStillRuns) {
   Admit(0, 0, "a");
   Admit(0, 1, "b");
   const auto running = Take();
-  Settle(running[0], Fate::kApplied);
+  Settle(running[0], DeliveryFate::kApplied);
   core_.Revoke(0, now_ + microseconds(5'000), now_);
   After(5'000);
   const auto commits = Acknowledge();
   ASSERT_EQ(commits.size(), 1u);
   EXPECT_EQ(Decode(commits[0]).abandoned, (std::vector<int64_t>{running[1].at.offset}));
   EXPECT_EQ(Only<GiveBackAction>().size(), 1u);
-  Settle(running[1], Fate::kApplied);
+  Settle(running[1], DeliveryFate::kApplied);
   EXPECT_EQ(core_.Counts().stale, 1);
   EXPECT_EQ(core_.Counts().applied, 2);
 }
@@ -236,8 +236,8 @@ TEST_F(CoreAssignment, ARevocationWhileTheOwnershipIsRaisedAnewDrainsAsEver) {
   Admit(0, 2, "c");
   const auto items = Take();
   ASSERT_EQ(items.size(), 3u);
-  Settle(items[0], Fate::kApplied);
-  Settle(items[1], Fate::kOwnershipLost);
+  Settle(items[0], DeliveryFate::kApplied);
+  Settle(items[1], DeliveryFate::kOwnershipLost);
   EXPECT_EQ(core_.Status(0).phase, PartitionPhase::kRaising);
   Actions();
   core_.Revoke(0, now_ + microseconds(5'000), now_);
@@ -255,8 +255,8 @@ TEST_F(CoreAssignment, WhatIsFinishedWhileTheOwnershipIsRaisedAnewIsCommittedAtT
   Admit(0, 0, "a");
   Admit(0, 1, "b");
   const auto items = Take();
-  Settle(items[1], Fate::kOwnershipLost);
-  Settle(items[0], Fate::kApplied);
+  Settle(items[1], DeliveryFate::kOwnershipLost);
+  Settle(items[0], DeliveryFate::kApplied);
   Actions();
   core_.Revoke(0, now_ + microseconds(5'000), now_);
   const auto commits = Only<CommitAction>();
@@ -269,8 +269,8 @@ TEST_F(CoreAssignment, AnOwnershipThatIsRaisedInADrainIsThatOfTheLastCommit) {
   Admit(0, 0, "a");
   Admit(0, 1, "b");
   const auto items = Take();
-  Settle(items[1], Fate::kOwnershipLost);
-  Settle(items[0], Fate::kApplied);
+  Settle(items[1], DeliveryFate::kOwnershipLost);
+  Settle(items[0], DeliveryFate::kApplied);
   core_.Revoke(0, now_ + microseconds(5'000), now_);
   const auto commits = Only<CommitAction>();
   ASSERT_EQ(commits.size(), 1u);
@@ -322,7 +322,7 @@ TEST_F(CoreAssignment, AStaleSettlementMovesNeitherFrontierNorCommit) {
   const auto running = Take();
   core_.Lost(0);
   Give(0);
-  Settle(running[0], Fate::kApplied);
+  Settle(running[0], DeliveryFate::kApplied);
   EXPECT_EQ(core_.Status(0).frontier, 0);
   EXPECT_EQ(core_.Counts().stale, 1);
 }
@@ -335,7 +335,7 @@ TEST_F(CoreAssignment, AKeyThatStillRunsFromBeforeIsWaitedFor) {
   Give(0);
   Admit(0, 0, "a");
   EXPECT_TRUE(Take().empty()) << "the partition left and returned, the old handler runs on";
-  Settle(running[0], Fate::kApplied);
+  Settle(running[0], DeliveryFate::kApplied);
   EXPECT_EQ(Offsets(Take()), (std::vector<int64_t>{0}));
 }
 
@@ -351,9 +351,9 @@ TEST_F(CoreAssignment, TheMapOfTheLastCommitIsCarried) {
   ASSERT_EQ(items.size(), 3u);
   EXPECT_EQ(items[0].stage, Stage::kFresh);
   EXPECT_EQ(items[1].stage, Stage::kCarried);
-  Settle(items[0], Fate::kApplied);
-  Settle(items[1], Fate::kRestored);
-  Settle(items[2], Fate::kRestored);
+  Settle(items[0], DeliveryFate::kApplied);
+  Settle(items[1], DeliveryFate::kRestored);
+  Settle(items[2], DeliveryFate::kRestored);
   After(1'000);
   const auto commits = Acknowledge();
   EXPECT_EQ(commits[0].offset, 3);
@@ -377,10 +377,10 @@ TEST_F(CoreAssignment, WhatTheLastCommitCallsNotDoneHoldsNoIdAndIsCommittedOn) {
   Settlement refused;
   refused.slot = items[1].slot;
   refused.ticket = items[1].ticket;
-  refused.fate = Fate::kRejected;
+  refused.fate = DeliveryFate::kRejected;
   refused.attached = true;
   Settle(refused);
-  Settle(items[2], Fate::kRestored);
+  Settle(items[2], DeliveryFate::kRestored);
   After(1'000);
   const auto commits = Acknowledge();
   EXPECT_EQ(commits[0].offset, 0);
@@ -395,7 +395,7 @@ TEST_F(CoreAssignment, AnOwnRedeliveryIsASuppressedDeliveryOfAnAppliedOffset) {
   const auto items = Take();
   settlement.slot = items[0].slot;
   settlement.ticket = items[0].ticket;
-  settlement.fate = Fate::kSuppressed;
+  settlement.fate = DeliveryFate::kSuppressed;
   settlement.same_delivery = true;
   Settle(settlement);
   After(1'000);

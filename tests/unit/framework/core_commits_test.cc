@@ -64,7 +64,7 @@ TEST_P(CoreFullMap, NothingIsAdmittedUntilTheFrontierMovesWhereNoMarkerGoesAlong
   }
   std::vector<BatchItem> stuck;
   for (const BatchItem& item : Take()) {
-    item.at.offset % 2 == 0 ? stuck.push_back(item) : Settle(item, Fate::kApplied);
+    item.at.offset % 2 == 0 ? stuck.push_back(item) : Settle(item, DeliveryFate::kApplied);
   }
   After(1'000);
   ASSERT_EQ(Acknowledge().size(), 1u);
@@ -127,7 +127,7 @@ TEST_F(CoreCommits, APartitionWhoseCommitsAreRefusedHoldsNoCredit) {
   After(50'000);
   Acknowledge(CommitReply::kRefused);
   EXPECT_EQ(core_.Counts().handed_back, 2);
-  Settle(running[0], Fate::kRetry, 10);
+  Settle(running[0], DeliveryFate::kRetry, 10);
   EXPECT_EQ(core_.unfinished(), 0u) << "what ran is not run again here";
   core_.Revoke(0, now_ + microseconds(5'000), now_);
   EXPECT_EQ(Only<GiveBackAction>().size(), 1u);

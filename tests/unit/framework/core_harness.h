@@ -100,7 +100,7 @@ class CoreHarness : public ::testing::Test {
     return offsets;
   }
 
-  void Settle(const BatchItem& item, Fate fate, int64_t wait_micros = 0) {
+  void Settle(const BatchItem& item, DeliveryFate fate, int64_t wait_micros = 0) {
     Settlement settlement;
     settlement.slot = item.slot;
     settlement.ticket = item.ticket;
@@ -112,7 +112,7 @@ class CoreHarness : public ::testing::Test {
     core_.Settle({&settlement, 1}, now_);
     EXPECT_TRUE(core_.Counts().Balanced());
   }
-  void SettleAll(const std::vector<BatchItem>& items, Fate fate = Fate::kApplied) {
+  void SettleAll(const std::vector<BatchItem>& items, DeliveryFate fate = DeliveryFate::kApplied) {
     for (const BatchItem& item : items) {
       Settle(item, fate);
     }

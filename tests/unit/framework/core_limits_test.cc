@@ -159,7 +159,7 @@ TEST_F(CoreLimits, AStoppedPartitionHoldsNoCreditThatOthersLiveOn) {
   Settlement stop;
   stop.slot = items[0].slot;
   stop.ticket = items[0].ticket;
-  stop.fate = Fate::kStop;
+  stop.fate = DeliveryFate::kStop;
   Settle(stop);
   EXPECT_EQ(core_.unfinished(), 0u);
   EXPECT_EQ(core_.Counts().handed_back, 3);

@@ -47,7 +47,7 @@ class CoreSuspects : public CoreHarness {
     Settlement settlement;
     settlement.slot = item.slot;
     settlement.ticket = item.ticket;
-    settlement.fate = Fate::kRetry;
+    settlement.fate = DeliveryFate::kRetry;
     settlement.handled = settlement.touched = true;
     settlement.wait = microseconds(wait_micros);
     Settle(settlement);
@@ -85,7 +85,7 @@ TEST_F(CoreSuspects, CommitsCountUncertainMessagesOverAllOwners) {
     Settlement settlement;
     settlement.slot = item.slot;
     settlement.ticket = item.ticket;
-    settlement.fate = Fate::kApplied;
+    settlement.fate = DeliveryFate::kApplied;
     settlement.uncertain = item.touched;
     Settle(settlement);
   }
@@ -115,9 +115,9 @@ TEST_F(CoreSuspects, AMessageWithoutAnIdIsToldAlsoWhereTheWindowKnowsTheOthers) 
   for (const BatchItem& item : items) {
     EXPECT_EQ(item.touched, item.at.offset == 11) << item.at.offset;
   }
-  Settle(items[0], Fate::kApplied);
-  Settle(items[1], Fate::kWithdrawn);
-  Settle(items[2], Fate::kApplied);
+  Settle(items[0], DeliveryFate::kApplied);
+  Settle(items[1], DeliveryFate::kWithdrawn);
+  Settle(items[2], DeliveryFate::kApplied);
   const CommitMetadata last = GiveBack();
   EXPECT_TRUE(last.clean);
   EXPECT_NE(std::find(last.abandoned.begin(), last.abandoned.end(), 11), last.abandoned.end())
@@ -175,7 +175,7 @@ TEST_F(CoreSuspects, AMarkerThatIsOwedNeedsNoReserve) {
   Settlement owed;
   owed.slot = items[0].slot;
   owed.ticket = items[0].ticket;
-  owed.fate = Fate::kPending;
+  owed.fate = DeliveryFate::kPending;
   owed.stage = Stage::kApplied;
   owed.handled = true;
   owed.wait = microseconds(10);
@@ -194,7 +194,7 @@ TEST_F(CoreSuspects, ACleanEndNamesWhatItsHandlersMayHaveDone) {
   Fail(items[1], 1'000'000);
   Fail(items[4], 1'000'000);
   for (const size_t i : {0u, 2u, 3u, 5u}) {
-    Settle(items[i], Fate::kApplied);
+    Settle(items[i], DeliveryFate::kApplied);
   }
   const CommitMetadata metadata = GiveBack();
   EXPECT_TRUE(metadata.clean);
@@ -206,8 +206,8 @@ TEST_F(CoreSuspects, ACleanEndNamesWhatFailsWhileItDrains) {
   AdmitAll(0, 3);
   const auto items = Take();
   core_.Revoke(0, now_ + microseconds(5'000), now_);
-  Settle(items[0], Fate::kApplied);
-  Settle(items[1], Fate::kWithdrawn);
+  Settle(items[0], DeliveryFate::kApplied);
+  Settle(items[1], DeliveryFate::kWithdrawn);
   Fail(items[2], 1'000);
   const auto commits = Acknowledge();
   ASSERT_EQ(commits.size(), 1u);
@@ -234,7 +234,7 @@ TEST_F(CoreSuspects, AnEarlierCopyOfWhatMayHaveBeenDoneIsNamedToo) {
   auto items = Take();
   ASSERT_EQ(Offsets(items), (std::vector<int64_t>{0, 1}));
   Fail(items[0], 1'000'000);
-  Settle(items[1], Fate::kWithdrawn);
+  Settle(items[1], DeliveryFate::kWithdrawn);
   items = Take();
   ASSERT_EQ(Offsets(items), (std::vector<int64_t>{2}));
   Fail(items[0], 1'000'000);

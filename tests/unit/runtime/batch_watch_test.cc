@@ -41,7 +41,7 @@ TEST_F(BatchWatchTest, OneCallThatLastsFreesTheOthersOnce) {
   EXPECT_TRUE(watch_.SettleOthers(At(150), kBudget, settled_));
   ASSERT_EQ(settled_.size(), 2U);
   EXPECT_EQ(settled_[0].slot, 1U);
-  EXPECT_EQ(settled_[0].fate, Fate::kWithdrawn);
+  EXPECT_EQ(settled_[0].fate, DeliveryFate::kWithdrawn);
   EXPECT_FALSE(watch_.SettleOthers(At(500), kBudget, settled_));
   watch_.Leave();
   machine_.Handled(Done{});
@@ -49,7 +49,7 @@ TEST_F(BatchWatchTest, OneCallThatLastsFreesTheOthersOnce) {
   EXPECT_EQ(watch_.EndHandling(), BatchWatch::Ended::kOurs);
   ASSERT_EQ(machine_.settlements().size(), 1U);
   EXPECT_EQ(machine_.settlements()[0].slot, 0U);
-  EXPECT_EQ(machine_.settlements()[0].fate, Fate::kApplied);
+  EXPECT_EQ(machine_.settlements()[0].fate, DeliveryFate::kApplied);
 }
 
 TEST_F(BatchWatchTest, ARunThatMovesOnIsLeftAlone) {
@@ -63,7 +63,7 @@ TEST_F(BatchWatchTest, ARunThatMovesOnIsLeftAlone) {
   EXPECT_TRUE(watch_.SettleOthers(At(2100), kBudget, settled_));
   ASSERT_EQ(settled_.size(), 2U);
   EXPECT_EQ(settled_[0].slot, 0U);
-  EXPECT_EQ(settled_[0].fate, Fate::kApplied) << "it was finished";
+  EXPECT_EQ(settled_[0].fate, DeliveryFate::kApplied) << "it was finished";
 }
 
 TEST_F(BatchWatchTest, ARunIsUnderWayFromBeforeItsFirstHandlerUntilItIsSettled) {

@@ -78,8 +78,8 @@ TEST(Drive, PastSafeUntilNoHandlerStartsAlsoRightAfterAQuickOne) {
   EXPECT_EQ(DriveBatch(job, stopped_behind_the_first, {nullptr, nullptr, &clock, &errors}),
             Driven::kSettled);
   EXPECT_EQ(calls, 1);
-  EXPECT_EQ(job.machine.settlements()[0].fate, Fate::kApplied);
-  EXPECT_EQ(job.machine.settlements()[1].fate, Fate::kWithdrawn);
+  EXPECT_EQ(job.machine.settlements()[0].fate, DeliveryFate::kApplied);
+  EXPECT_EQ(job.machine.settlements()[1].fate, DeliveryFate::kWithdrawn);
 }
 
 constexpr milliseconds kLease{1'000};
@@ -122,7 +122,7 @@ class ClaimsThatEnd : public ::testing::Test {
 TEST_F(ClaimsThatEnd, NoHandlerBeginsPastTheEndOfItsClaim) {
   Drive([] {});
   EXPECT_EQ(calls_, 2);
-  EXPECT_EQ(job_.machine.settlements()[2].fate, Fate::kWithdrawn);
+  EXPECT_EQ(job_.machine.settlements()[2].fate, DeliveryFate::kWithdrawn);
 }
 
 TEST_F(ClaimsThatEnd, ARenewalMovesTheEnd) {
@@ -167,7 +167,7 @@ TEST(Drive, TheWordsOfAnExceptionAreTheReasonOfTheRetry) {
     throw 42;
   };
   ASSERT_EQ(DriveBatch(job, throws, {nullptr, nullptr, &clock, &errors}), Driven::kSettled);
-  EXPECT_EQ(job.machine.settlements()[0].fate, Fate::kRetry);
+  EXPECT_EQ(job.machine.settlements()[0].fate, DeliveryFate::kRetry);
   EXPECT_EQ(job.machine.settlements()[0].text, "no connection");
   EXPECT_EQ(job.machine.settlements()[1].text, "something that is no std::exception");
 }

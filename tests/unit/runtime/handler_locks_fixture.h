@@ -66,11 +66,12 @@ class HandlerLocksTest : public ::testing::Test {
     return DriveBatch(*run.job, handler,
                       {window, nullptr, &SystemClock::Instance(), &errors_, source_of_locks_});
   }
-  std::vector<Fate> Drive(const Handler& handler, size_t messages = 1, Window* window = nullptr,
-                          BootTime safe_until = BootTime::max(), std::string_view id = "id") {
+  std::vector<DeliveryFate> Drive(const Handler& handler, size_t messages = 1,
+                                  Window* window = nullptr, BootTime safe_until = BootTime::max(),
+                                  std::string_view id = "id") {
     const auto run = Prepare(messages, window, safe_until, id);
     EXPECT_EQ(Drive(*run, handler, window), Driven::kSettled);
-    std::vector<Fate> fates;
+    std::vector<DeliveryFate> fates;
     for (const Settlement& settlement : run->job->machine.settlements()) {
       fates.push_back(settlement.fate);
       left_[run->ids[settlement.slot]] = {settlement.stage, settlement.token};

@@ -91,7 +91,7 @@ TEST_F(HandlerLocksTest, ANameIsHeldWhileTheHandlerRunsAndNotBehindIt) {
         << "people see which delivery holds it";
     return Done{};
   });
-  EXPECT_EQ(fates, std::vector{Fate::kApplied});
+  EXPECT_EQ(fates, std::vector{DeliveryFate::kApplied});
   EXPECT_FALSE(Held("account/42"));
 }
 
@@ -102,7 +102,7 @@ TEST_F(HandlerLocksTest, AMessageWhoseLeaseWasLostIsNotDoneAndComesAgain) {
     EXPECT_FALSE(*lease->Confirm());
     return Done{};
   });
-  EXPECT_EQ(fates, std::vector{Fate::kRetry});
+  EXPECT_EQ(fates, std::vector{DeliveryFate::kRetry});
 }
 
 TEST_F(HandlerLocksTest, ARefusalUnderALostLeaseStandsForNothingEither) {
@@ -112,7 +112,7 @@ TEST_F(HandlerLocksTest, ARefusalUnderALostLeaseStandsForNothingEither) {
     EXPECT_FALSE(*lease->Confirm());
     return Reject{"found under a lock that was not ours"};
   });
-  EXPECT_EQ(fates, std::vector{Fate::kRetry});
+  EXPECT_EQ(fates, std::vector{DeliveryFate::kRetry});
 }
 
 TEST_F(HandlerLocksTest, AHandlerThatThrowsGivesItsNamesBack) {
@@ -215,7 +215,8 @@ TEST_F(HandlerLocksTest, AtTheLevelAtomicTheNameIsKeptUntilTheEffectsAreWritten)
       3, &window);
   EXPECT_TRUE(held_at_the_write);
   EXPECT_EQ(calls, 1) << "the next one might wait for what this one keeps";
-  EXPECT_EQ(fates, (std::vector{Fate::kApplied, Fate::kWithdrawn, Fate::kWithdrawn}));
+  EXPECT_EQ(fates, (std::vector{DeliveryFate::kApplied, DeliveryFate::kWithdrawn,
+                                DeliveryFate::kWithdrawn}));
   EXPECT_FALSE(Held("x"));
 }
 
@@ -233,7 +234,7 @@ TEST_F(HandlerLocksTest, NothingIsWrittenUnderALeaseThatWasLostBehindTheHandler)
       },
       1, &window);
   EXPECT_EQ(window.written, 0);
-  EXPECT_EQ(fates, std::vector{Fate::kWithdrawn}) << "it comes again";
+  EXPECT_EQ(fates, std::vector{DeliveryFate::kWithdrawn}) << "it comes again";
 }
 
 // It writes nothing, so nobody has to wait for it, and it takes nobody with it.
@@ -250,7 +251,8 @@ TEST_F(HandlerLocksTest, ALeaseWhoseHandlerWasNotDoneKeepsNoOtherMessageFromBein
         return Done{};
       },
       3, &window);
-  EXPECT_EQ(fates, (std::vector{Fate::kApplied, Fate::kRetry, Fate::kApplied}));
+  EXPECT_EQ(fates,
+            (std::vector{DeliveryFate::kApplied, DeliveryFate::kRetry, DeliveryFate::kApplied}));
   EXPECT_EQ(window.written, 2);
 }
 

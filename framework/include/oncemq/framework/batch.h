@@ -76,7 +76,7 @@ struct MessageBatch {
   BootTime safe_until;  // past it no new effect may start (rule 10)
 };
 
-enum class Fate : uint8_t {
+enum class DeliveryFate : uint8_t {
   kApplied,        // final
   kSuppressed,     // final
   kParked,         // final
@@ -92,7 +92,7 @@ enum class Fate : uint8_t {
 
 // It carries the state for the next batch, unless its fate is final.
 struct Settlement : Carried {
-  Fate fate = Fate::kWithdrawn;
+  DeliveryFate fate = DeliveryFate::kWithdrawn;
   bool uncertain = false;      // attribute: an effect may exist beside the one on record
   bool same_delivery = false;  // attribute of kSuppressed: the marker has our coordinates
   bool attached = false;       // attribute: follows another delivery's record

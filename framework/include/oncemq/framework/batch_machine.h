@@ -201,9 +201,9 @@ class BatchMachine {
   void Failed(size_t i, const Retry& retry);
   bool Refuse(size_t i, std::string why);  // false: the partition stops here
   void SetAside(size_t i);
-  void GiveUpClaim(size_t i, Fate fate, microseconds wait = {});
-  void Settle(size_t i, Fate fate, microseconds wait = {});
-  void SettleFenced(size_t i, Fate fate);
+  void GiveUpClaim(size_t i, DeliveryFate fate, microseconds wait = {});
+  void Settle(size_t i, DeliveryFate fate, microseconds wait = {});
+  void SettleFenced(size_t i, DeliveryFate fate);
   void Unanswered(size_t i, Stage stage);
   size_t LaneEnd(size_t i) const;
 
