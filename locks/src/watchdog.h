@@ -66,7 +66,7 @@ class Watchdog final : private DoubtListener {
   void TalkToStore();
   void LookAt(Watched& watched, BootTime now) REQUIRES(mutex_);
   void Place(Watched& watched) REQUIRES(mutex_);
-  void TellLost(Hold& hold, Lost why) REQUIRES(mutex_);
+  void TellLost(Hold& hold, LeaseLoss why) REQUIRES(mutex_);
   bool Unwatch(const std::shared_ptr<Hold>& hold) REQUIRES(mutex_);
   void GiveBack(const std::vector<std::shared_ptr<Hold>>& held);
   void RenewSome(const Renewals::Batch& holds);

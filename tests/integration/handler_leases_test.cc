@@ -77,7 +77,7 @@ TEST_F(KafkaHandlerLeases, AMessageWhoseLeaseWasEndedByAPersonComesAgainAndIsDon
     std::latch told(1);  // with its next renewal
     const std::stop_callback lost(lease.stop(), [&] { told.count_down(); });
     told.wait();
-    EXPECT_EQ(lease.lost(), Lost::kTaken);
+    EXPECT_EQ(lease.lost(), LeaseLoss::kTaken);
     let_in.count_down();
   };
   const auto handler = [&](const Message&, Context& context) -> Outcome {

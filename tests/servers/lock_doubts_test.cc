@@ -41,7 +41,7 @@ void IsToldBeforeItRenews(const Result<std::shared_ptr<LockEngine>>& engine,
   const BootTime ended = BootNow();
   EXPECT_TRUE(ToldWithin((*lease)->stop(), kLease / 4));
   const BootTime told = BootNow();
-  EXPECT_EQ((*lease)->lost(), Lost::kTaken);
+  EXPECT_EQ((*lease)->lost(), LeaseLoss::kTaken);
   EXPECT_LT(told - asked, kLease / 3) << "then it would have renewed";
   ::testing::Test::RecordProperty("told_after_ms",
                                   std::chrono::floor<milliseconds>(told - ended).count());

@@ -285,7 +285,7 @@ TEST_F(MemcachedLocksTest, AHolderIsToldWhenTheServerForgotIt) {
   server_->Kill9();
   server_->Restart();
   UntilTold((*lease)->stop());
-  EXPECT_EQ((*lease)->lost(), Lost::kTaken);
+  EXPECT_EQ((*lease)->lost(), LeaseLoss::kTaken);
   EXPECT_TRUE((*domain)->TryAcquire("x")->has_value());
 }
 
@@ -297,7 +297,7 @@ TEST_F(MemcachedLocksTest, AHolderIsToldInTimeWhenTheServerHangs) {
   ASSERT_TRUE(lease.has_value() && lease->has_value());
   server_->process().Pause();
   UntilTold((*lease)->stop());
-  EXPECT_EQ((*lease)->lost(), Lost::kDeadline);
+  EXPECT_EQ((*lease)->lost(), LeaseLoss::kDeadline);
   const BootTime began = BootNow();
   (*domain).reset();
   EXPECT_LT(BootNow() - began, kPatience);

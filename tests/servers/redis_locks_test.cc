@@ -207,7 +207,7 @@ TEST_F(RedisLocksTest, AHolderIsToldWhenTheServerForgotIt) {
   ASSERT_TRUE(lease);
   Redis({"FLUSHALL"});
   UntilTold(lease->stop());
-  EXPECT_EQ(lease->lost(), Lost::kTaken);
+  EXPECT_EQ(lease->lost(), LeaseLoss::kTaken);
 }
 
 TEST_F(RedisLocksTest, AHolderIsToldInTimeWhenTheServerHangs) {
@@ -216,7 +216,7 @@ TEST_F(RedisLocksTest, AHolderIsToldInTimeWhenTheServerHangs) {
   ASSERT_TRUE(lease);
   server_->process().Pause();
   UntilTold(lease->stop());
-  EXPECT_EQ(lease->lost(), Lost::kDeadline);
+  EXPECT_EQ(lease->lost(), LeaseLoss::kDeadline);
   server_->process().Continue();
   EXPECT_TRUE(Acquired()) << "when its lease has run out there";
 }

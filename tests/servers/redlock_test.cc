@@ -327,7 +327,7 @@ TEST_F(RedlockTest, AHolderIsToldInTimeWhenAMajorityHangs) {
     told.notify_all();
   });
   told.wait(false);
-  EXPECT_EQ((*lease)->lost(), Lost::kDeadline);
+  EXPECT_EQ((*lease)->lost(), LeaseLoss::kDeadline);
   const BootTime began = BootNow();
   (*domain).reset();
   EXPECT_LT(BootNow() - began, kPatience) << "masters that hang do not keep us";

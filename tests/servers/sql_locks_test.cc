@@ -117,7 +117,7 @@ TEST_P(SqlLocksTest, AHolderIsToldWhenTheServerForgotIt) {
   ASSERT_TRUE(lease);
   Forget();
   UntilTold(lease->stop());
-  EXPECT_EQ(lease->lost(), Lost::kTaken);
+  EXPECT_EQ(lease->lost(), LeaseLoss::kTaken);
 }
 
 TEST_P(SqlLocksTest, ARowThatIsNotOursIsAnErrorAndStays) {
@@ -297,7 +297,7 @@ TEST_P(SqlLocksTest, AHolderIsToldInTimeWhenTheServerHangs) {
   ASSERT_TRUE(lease);
   world_->Pause();  // its calls hang for longer than it has
   UntilTold(lease->stop());
-  EXPECT_EQ(lease->lost(), Lost::kDeadline);
+  EXPECT_EQ(lease->lost(), LeaseLoss::kDeadline);
   world_->Continue();
   EXPECT_TRUE(Acquired(*domain)) << "when its lease has run out there";
 }

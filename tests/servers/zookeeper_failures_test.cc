@@ -256,7 +256,7 @@ TEST_F(ZooKeeperLocksTest, AHolderIsToldInTimeWhenTheServerHangs) {
     told.notify_all();
   });
   told.wait(false);
-  EXPECT_EQ((*lease)->lost(), Lost::kDeadline);
+  EXPECT_EQ((*lease)->lost(), LeaseLoss::kDeadline);
   server->process().Continue();
   EXPECT_TRUE(Eventually(kSoon, [&] {
     const auto again = (*domain)->TryAcquire("x");

@@ -262,7 +262,7 @@ void LeaseWorld::Renew(Contender& c) {
         if (!arrived) {
           c.holding->RenewalFailed(LocalOf(c));
         } else if (*answer == Extended::kGone) {
-          c.holding->End(Lost::kTaken);
+          c.holding->End(LeaseLoss::kTaken);
         } else {
           if (LocalOf(c) >= c.holding->safe_until()) {
             moments_.insert(LeaseMoment::kLateRenewal);
@@ -303,7 +303,7 @@ void LeaseWorld::Free(Contender& c, BootTime until) {
 }
 
 bool LeaseWorld::Mine(const Contender& c) const {
-  return c.holding && c.holding->lost() == Lost::kNot && LocalOf(c) < c.holding->safe_until();
+  return c.holding && c.holding->lost() == LeaseLoss::kNot && LocalOf(c) < c.holding->safe_until();
 }
 
 void LeaseWorld::CheckExclusion() {

@@ -261,7 +261,7 @@ TEST_F(LeaseMutexTest, ALeaseIsToldToStopWhereNothingElseIsWanted) {
   const std::lock_guard guard(mutex);
   ASSERT_TRUE(locks_->Evict("x", mutex.lease().fence()));
   ASSERT_FALSE(*mutex.lease().Confirm());
-  EXPECT_EQ(mutex.lease().lost(), Lost::kTaken);
+  EXPECT_EQ(mutex.lease().lost(), LeaseLoss::kTaken);
 }
 
 TEST_F(LeaseMutexTest, AReentrantOneIsOneLeaseAndAsManyUnlocksAsLocks) {

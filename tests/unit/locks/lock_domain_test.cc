@@ -165,7 +165,7 @@ TEST_F(LockDomainTest, AHolderIsToldToStopBeforeTheStoreGrantsToOthers) {
   ASSERT_TRUE(lease);
   locks_->on_extend = Fault::kRefused;
   UntilTold(lease->stop());
-  EXPECT_EQ(lease->lost(), Lost::kDeadline);
+  EXPECT_EQ(lease->lost(), LeaseLoss::kDeadline);
   EXPECT_FALSE(lease->StillMine());
   EXPECT_EQ(Parties(), 1u) << "the store still keeps it";
   EXPECT_GE(locks_->extends, 2) << "a renewal that failed is sent again";
@@ -179,7 +179,7 @@ TEST_F(LockDomainTest, AHolderIsToldToStopThoughTheStoreHangs) {
   ASSERT_TRUE(lease);
   locks_->on_extend = Fault::kHangs;
   UntilTold(lease->stop());
-  EXPECT_EQ(lease->lost(), Lost::kDeadline);
+  EXPECT_EQ(lease->lost(), LeaseLoss::kDeadline);
   locks_->on_extend = Fault::kNone;
   locks_->on_extend.notify_all();
 }
@@ -229,7 +229,7 @@ TEST_F(LockDomainTest, ADestructorAsksAStoreThatIsDownOnceAndGoesOn) {
   EXPECT_GE(locks_->frees, 1);
   auto other = domain_->Acquire("other");
   domain_.reset();
-  EXPECT_EQ((*other)->lost(), Lost::kClosed);
+  EXPECT_EQ((*other)->lost(), LeaseLoss::kClosed);
 }
 
 TEST_F(LockDomainTest, ADomainThatEndedKeepsNothingAlive) {
@@ -266,7 +266,7 @@ TEST_F(LockDomainTest, ABadNameInABatchLosesNoOther) {
   locks_->on_extend = Fault::kNone;
   locks_->on_extend.notify_all();
   UntilTold((*bad)->stop());
-  EXPECT_EQ((*bad)->lost(), Lost::kDeadline);
+  EXPECT_EQ((*bad)->lost(), LeaseLoss::kDeadline);
   EXPECT_FALSE(ToldWithin((*good)->stop(), kLease));
   EXPECT_TRUE((*good)->StillMine());
 }

@@ -102,7 +102,7 @@ Status CheckLockOptions(const LockOptions& options, const LockCapabilities& can)
 // `patience`.
 //
 // **Thread safety:** any thread. End a wait by `stop`, never by pthread_cancel. No call may be
-// under way at the destruction. It ends its holds (Lost::kClosed) in bounded time; leases may
+// under way at the destruction. It ends its holds (LeaseLoss::kClosed) in bounded time; leases may
 // outlive it and hold nothing then.
 class LockDomain {
  public:
