@@ -63,7 +63,8 @@ class Bench {
     }
     std::vector<ClaimAnswer> answers(ids.size());
     std::vector<MarkerChange> changes(ids.size());
-    Need(window_->Claim(claims, answers).has_value() && answers.front().answer == Answer::kGranted,
+    Need(window_->Claim(claims, answers).has_value() &&
+             answers.front().answer == ClaimVerdict::kGranted,
          "no claim");
     const auto effects = *window_->NewEffects(0, 3, claims);
     for (const std::string& id : ids) {

@@ -145,7 +145,8 @@ class Bench {
     }
     std::vector<ClaimAnswer> answers(ids.size());
     std::vector<MarkerChange> changes(ids.size());
-    Expect(window.Claim(claims, answers).has_value() && answers.back().answer == Answer::kGranted,
+    Expect(window.Claim(claims, answers).has_value() &&
+               answers.back().answer == ClaimVerdict::kGranted,
            "no claim");
     Expect(window.Complete(done, changes).has_value() && changes.back() == MarkerChange::kMade,
            "not completed");

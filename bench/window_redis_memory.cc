@@ -69,7 +69,7 @@ void FillWindow(const std::string& url, size_t from, size_t to, bool finish) {
       done.push_back({.id = ids[i], .token = token, .at = at, .time = time});
     }
     std::vector<ClaimAnswer> answers(ids.size());
-    Require(window->Claim(claims, answers) && answers.back().answer == Answer::kGranted,
+    Require(window->Claim(claims, answers) && answers.back().answer == ClaimVerdict::kGranted,
             "no claim");
     std::vector<MarkerChange> changes(ids.size());
     Require(!finish || (window->Complete(done, changes) && changes.back() == MarkerChange::kMade),

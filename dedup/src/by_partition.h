@@ -33,7 +33,7 @@ inline Error PartitionNotOpen() {
 // The answers for a partition that is not open here: it is not ours.
 inline void RefuseUnopened(std::span<ClaimAnswer> answers) {
   ClaimAnswer refused;
-  refused.answer = Answer::kFenced;
+  refused.answer = ClaimVerdict::kFenced;
   std::fill(answers.begin(), answers.end(), refused);
 }
 inline void RefuseUnopened(std::span<MarkerChange> answers) {

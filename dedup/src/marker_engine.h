@@ -140,32 +140,32 @@ class MarkerEngine {
     answer = ClaimAnswer{};
     const OwnerRecord* owned = request.owner_epoch != 0 ? owners_.Find(request.at) : nullptr;
     if (!OwnershipHolds(request.owner_epoch, owned)) {
-      answer.answer = Answer::kFenced;
+      answer.answer = ClaimVerdict::kFenced;
       return;
     }
     if (Marker* marker = markers_.Find(at.hash, at.id, at.within); marker != nullptr) {
       const OwnerRecord* holder = marker->owner_epoch != 0 ? owners_.Find(marker->at) : nullptr;
       const bool cut = rules_.CutToClock(*marker, holder, now_);
       rules_.Claim(*marker, request, holder, now_, answer);
-      if (cut || answer.answer == Answer::kGranted) {
+      if (cut || answer.answer == ClaimVerdict::kGranted) {
         finished_.Keep(at, *marker);
       }
       return;
     }
     if (const auto done = finished_.Find(at)) {
       if (Conflicts(done->fingerprint, request.fingerprint)) {
-        answer.answer = Answer::kConflict;
+        answer.answer = ClaimVerdict::kConflict;
         return;
       }
       finished_.Seen(at, *done, std::max(request.time, request.copies_until));
-      answer.answer = Answer::kDuplicate;
+      answer.answer = ClaimVerdict::kDuplicate;
       answer.same_delivery = done->at == request.at;
       answer.result = done->result;
       return;
     }
     const bool old = request.time != kNoLogTime && request.time < finished_.horizon();
     if (old && !request.first) {
-      answer.answer = Answer::kOutsideWindow;
+      answer.answer = ClaimVerdict::kOutsideWindow;
       return;
     }
     Marker* fresh = markers_.Insert(at.hash, at.id);

@@ -46,7 +46,7 @@ void MarkerRules::Grant(Marker& marker, const ClaimRequest& request, BootTime no
   if (request.fingerprint != 0) {
     marker.fingerprint = request.fingerprint;
   }
-  answer.answer = Answer::kGranted;
+  answer.answer = ClaimVerdict::kGranted;
   answer.attempt = marker.attempt;
   answer.uncertain = marker.uncertain;
 }
@@ -54,7 +54,7 @@ void MarkerRules::Grant(Marker& marker, const ClaimRequest& request, BootTime no
 void MarkerRules::Claim(Marker& marker, const ClaimRequest& request, const OwnerRecord* holder,
                         BootTime now, ClaimAnswer& answer) const {
   if (marker.state != MarkerState::kOpen) {
-    answer.answer = Answer::kAttached;
+    answer.answer = ClaimVerdict::kAttached;
     answer.attached = marker.state;
     answer.entry = marker.entry;
     return;
@@ -63,24 +63,24 @@ void MarkerRules::Claim(Marker& marker, const ClaimRequest& request, const Owner
   if (again) {
     marker.owner_epoch = std::max(marker.owner_epoch, request.owner_epoch);
     marker.lease_end = std::max(marker.lease_end, LeaseEnd(marker, request.lease, now));
-    answer.answer = Answer::kGranted;
+    answer.answer = ClaimVerdict::kGranted;
     answer.attempt = marker.attempt;
     answer.uncertain = marker.uncertain;
     return;
   }
   if (Conflicts(marker.fingerprint, request.fingerprint)) {
-    answer.answer = Answer::kConflict;
+    answer.answer = ClaimVerdict::kConflict;
     return;
   }
   const BootTime ends = HolderEnds(marker, request, holder);
   if (now < ends) {
-    answer.answer = Answer::kInFlight;
+    answer.answer = ClaimVerdict::kInFlight;
     answer.wait = ends - now;
     return;
   }
   const bool uncertain = TakeoverIsUncertain(marker);
   if (uncertain && request.not_if_uncertain) {
-    answer.answer = Answer::kInFlight;
+    answer.answer = ClaimVerdict::kInFlight;
     answer.uncertain = true;
     return;
   }

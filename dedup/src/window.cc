@@ -35,23 +35,23 @@ std::string_view ToString(MarkerState state) {
   return "?";
 }
 
-std::string_view ToString(Answer answer) {
+std::string_view ToString(ClaimVerdict answer) {
   switch (answer) {
-    case Answer::kGranted:
+    case ClaimVerdict::kGranted:
       return "granted";
-    case Answer::kDuplicate:
+    case ClaimVerdict::kDuplicate:
       return "duplicate";
-    case Answer::kInFlight:
+    case ClaimVerdict::kInFlight:
       return "in_flight";
-    case Answer::kAttached:
+    case ClaimVerdict::kAttached:
       return "attached";
-    case Answer::kConflict:
+    case ClaimVerdict::kConflict:
       return "conflict";
-    case Answer::kOutsideWindow:
+    case ClaimVerdict::kOutsideWindow:
       return "outside_window";
-    case Answer::kIncomplete:
+    case ClaimVerdict::kIncomplete:
       return "incomplete";
-    case Answer::kFenced:
+    case ClaimVerdict::kFenced:
       return "fenced";
   }
   return "?";

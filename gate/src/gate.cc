@@ -280,12 +280,12 @@ Status GateCore::ResolveClaimed(Held& operation, Gate::Outcome outcome) {
     return asked;
   }
   const ClaimAnswer& answer = claimed.answer;
-  if (answer.answer == Answer::kInFlight) {
+  if (answer.answer == ClaimVerdict::kInFlight) {
     return Error{Code::kUnavailable, Effect::kNone,
                  operation.ref + ": a caller holds it for at most another " +
                      std::to_string(answer.wait.count() / 1'000) + " ms"};
   }
-  if (answer.answer != Answer::kGranted) {
+  if (answer.answer != ClaimVerdict::kGranted) {
     return Error{Code::kInvalid, Effect::kNone, operation.ref + ": it is finished"};
   }
   if (!answer.uncertain && answer.attempt == 1) {

@@ -147,7 +147,7 @@ PreAnswer GateCore::Once(const Held& operation, std::span<const Version> version
       return Judge(operation, versions, std::move(claimed), until);
     }
     const bool away =
-        IsOutage(asked.error()) && claimed.answer.answer != Answer::kConflict && !waits;
+        IsOutage(asked.error()) && claimed.answer.answer != ClaimVerdict::kConflict && !waits;
     if (away && options_.fault == GateOptions::Fault::kPermitUnprotected) {
       other.unprotected = true;
       other.digest = versions.front().digest;
@@ -219,15 +219,15 @@ Status GateCore::Claim(const Held& operation, std::span<const Version> versions,
       return asked;
     }
     claimed = {std::move(answers[0]), std::move(answers[1]), version.digest};
-    const bool index_alone = count == 2 && claimed.answer.answer != Answer::kGranted &&
-                             claimed.index.answer == Answer::kGranted;
+    const bool index_alone = count == 2 && claimed.answer.answer != ClaimVerdict::kGranted &&
+                             claimed.index.answer == ClaimVerdict::kGranted;
     if (index_alone) {
       Held only = operation;
       only.ref = only.index;
       only.index.clear();
       static_cast<void>(ReleaseOrAbandon(only, until));
     }
-    if (claimed.answer.answer != Answer::kConflict) {
+    if (claimed.answer.answer != ClaimVerdict::kConflict) {
       break;
     }
   }
@@ -237,13 +237,13 @@ Status GateCore::Claim(const Held& operation, std::span<const Version> versions,
 PreAnswer GateCore::Judge(const Held& operation, std::span<const Version> versions, Claimed claimed,
                           BootTime until) {
   switch (claimed.answer.answer) {
-    case Answer::kGranted:
+    case ClaimVerdict::kGranted:
       return Granted(operation, claimed);
-    case Answer::kDuplicate:
+    case ClaimVerdict::kDuplicate:
       return Duplicate(operation, claimed);
-    case Answer::kConflict:
+    case ClaimVerdict::kConflict:
       return Conflict(operation, versions, until);
-    case Answer::kInFlight: {
+    case ClaimVerdict::kInFlight: {
       if (claimed.answer.uncertain) {
         return AnswerOf(PreState::kUncertain, operation.ref);
       }
@@ -252,10 +252,10 @@ PreAnswer GateCore::Judge(const Held& operation, std::span<const Version> versio
       answer.retry_after = std::clamp(wait, milliseconds(1), kAskAgain);
       return answer;
     }
-    case Answer::kAttached:
-    case Answer::kOutsideWindow:
-    case Answer::kIncomplete:
-    case Answer::kFenced:
+    case ClaimVerdict::kAttached:
+    case ClaimVerdict::kOutsideWindow:
+    case ClaimVerdict::kIncomplete:
+    case ClaimVerdict::kFenced:
       break;
   }
   return Failed(operation, {Code::kInvalid, Effect::kNone,
@@ -273,7 +273,7 @@ PreAnswer GateCore::Granted(const Held& operation, const Claimed& claimed) {
   Held held = operation;
   held.digest = claimed.digest;
   held.uncertain = claimed.answer.uncertain;
-  if (!held.index.empty() && claimed.index.answer != Answer::kGranted) {
+  if (!held.index.empty() && claimed.index.answer != ClaimVerdict::kGranted) {
     const auto stored = DecodeAnswer(claimed.index.result);
     const std::string twin = stored ? std::string(stored->result) : held.index;
     held.index.clear();
@@ -409,7 +409,7 @@ Status GateCore::ClaimAfterwards(const Held& held, BootTime until) {
   if (!asked) {
     return asked;
   }
-  if (claimed.answer.answer == Answer::kGranted) {
+  if (claimed.answer.answer == ClaimVerdict::kGranted) {
     return {};
   }
   totals_.overtaken++;

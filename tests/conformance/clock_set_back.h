@@ -68,11 +68,11 @@ class ClockSetBack : public ::testing::TestWithParam<ClockOfServer> {
 // An operation of a gate.
 TEST_P(ClockSetBack, AClaimWithoutAPartitionEndsWithItsLease) {
   const ClaimRequest dead{.id = "x", .token = {1, 1}};
-  ASSERT_EQ(Claim(dead).answer, Answer::kGranted);
+  ASSERT_EQ(Claim(dead).answer, ClaimVerdict::kGranted);
   SetBack();
   const ClaimRequest requests{.id = "x", .token = {2, 1}, .not_if_uncertain = true};
   const ClaimAnswer held = Claim(requests);
-  EXPECT_EQ(held.answer, Answer::kInFlight);
+  EXPECT_EQ(held.answer, ClaimVerdict::kInFlight);
   EXPECT_FALSE(held.uncertain);
   EXPECT_LE(held.wait, kLease);
   Advance(kLease / 2);
@@ -80,34 +80,34 @@ TEST_P(ClockSetBack, AClaimWithoutAPartitionEndsWithItsLease) {
   Advance(kLease / 2);
   EXPECT_TRUE(Claim(requests).uncertain);
   const ClaimAnswer resolves = Claim({.id = "x", .token = {3, 1}});
-  EXPECT_EQ(resolves.answer, Answer::kGranted);
+  EXPECT_EQ(resolves.answer, ClaimVerdict::kGranted);
   EXPECT_TRUE(resolves.uncertain);
 }
 
 inline void ClockSetBack::ExpectAnHeirWaits(bool raised_before) {
   const OwnerEpoch owner_epoch = *window_->RaiseOwnerEpoch(0, 3, 0);
   ASSERT_EQ(Claim({.id = "x", .token = {1, 1}, .at = {0, 3, 7}, .owner_epoch = owner_epoch}).answer,
-            Answer::kGranted);
+            ClaimVerdict::kGranted);
   OwnerEpoch heirs = raised_before ? *window_->RaiseOwnerEpoch(0, 3, owner_epoch + 1) : 0;
   SetBack();
   heirs = raised_before ? heirs : *window_->RaiseOwnerEpoch(0, 3, owner_epoch + 1);
   ClaimRequest requests{.id = "x", .token = {2, 1}, .at = {0, 3, 7}, .owner_epoch = heirs};
   const milliseconds most = std::max(kLease, WindowTimes().handler_timeout);
   const ClaimAnswer held = Claim(requests);
-  EXPECT_EQ(held.answer, Answer::kInFlight) << "the former owner's handler may act still";
+  EXPECT_EQ(held.answer, ClaimVerdict::kInFlight) << "the former owner's handler may act still";
   EXPECT_GE(held.wait, WindowTimes().handler_timeout - kLease);
   EXPECT_LE(held.wait, most);
   Advance(most / 2);
-  EXPECT_EQ(Claim(requests).answer, Answer::kInFlight);
+  EXPECT_EQ(Claim(requests).answer, ClaimVerdict::kInFlight);
   Advance(most / 2);
   const ClaimAnswer taken = Claim(requests);
-  EXPECT_EQ(taken.answer, Answer::kGranted);
+  EXPECT_EQ(taken.answer, ClaimVerdict::kGranted);
   EXPECT_TRUE(taken.uncertain);
 }
 
 TEST_P(ClockSetBack, ARestoreWaitsForTheLeaseOnly) {
   const OwnerEpoch owner_epoch = *window_->RaiseOwnerEpoch(0, 4, 0);
-  ASSERT_EQ(Claim({.id = "x", .token = {1, 1}}).answer, Answer::kGranted);
+  ASSERT_EQ(Claim({.id = "x", .token = {1, 1}}).answer, ClaimVerdict::kGranted);
   SetBack();
   EXPECT_EQ(Restore(owner_epoch), MarkerChange::kInFlight);
   Advance(kLease);
@@ -117,7 +117,7 @@ TEST_P(ClockSetBack, ARestoreWaitsForTheLeaseOnly) {
 // Its holder renews, and the clock has passed its grant.
 TEST_P(ClockSetBack, AClaimOfThePastIsLeftAlone) {
   const ClaimRequest holder{.id = "x", .token = {1, 1}, .lease = std::chrono::hours(3)};
-  ASSERT_EQ(Claim(holder).answer, Answer::kGranted);
+  ASSERT_EQ(Claim(holder).answer, ClaimVerdict::kGranted);
   Advance(kBack);
   SetBack();
   EXPECT_GT(Claim({.id = "x", .token = {2, 1}}).wait, std::chrono::hours(2));

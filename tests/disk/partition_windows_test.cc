@@ -113,7 +113,7 @@ TEST_F(DiskPartitions, WhileAStoreIsOpenedAgainOtherCallsAreToldSoAtOnce) {
   EXPECT_EQ(told.error().effect, ::oncemq::Effect::kNone);
   const auto opened = opening.get();
   ASSERT_TRUE(opened) << ToString(opened.error());
-  EXPECT_EQ(opened->answer, Answer::kGranted);
+  EXPECT_EQ(opened->answer, ClaimVerdict::kGranted);
 }
 
 TEST_F(DiskPartitions, AStoreThatWasGivenBackIsNotOpenedAgainByALateCall) {
@@ -147,7 +147,7 @@ TEST_F(DiskPartitions, AStoreThatIsClosedWhileItIsOpenedIsNotHeld) {
   held.reset();
   const auto told = late.get();
   ASSERT_TRUE(told);
-  EXPECT_EQ(told->answer, Answer::kFenced) << "the partition is not ours";
+  EXPECT_EQ(told->answer, ClaimVerdict::kFenced) << "the partition is not ours";
   const auto next_owner = Windows();
   EXPECT_TRUE(Open(*next_owner, 1));
 }
@@ -365,7 +365,7 @@ TEST_F(DiskPartitions, AnotherOrderOfTopicsGoesOnWithTheSameStores) {
     const auto windows = Windows();
     ASSERT_TRUE(Open(*windows, 1, /*source=*/0));
     former = *windows->RaiseOwnerEpoch(0, 1, 0);
-    ASSERT_EQ(Claim(*windows, {0, 1, 3})->answer, Answer::kGranted);
+    ASSERT_EQ(Claim(*windows, {0, 1, 3})->answer, ClaimVerdict::kGranted);
     const std::string id = IdNumber(3);
     const CompleteRequest done{.id = id, .token = {1, 1}, .at = {0, 1, 3}, .time = kThen};
     MarkerChange change{};
@@ -382,7 +382,7 @@ TEST_F(DiskPartitions, AnotherOrderOfTopicsGoesOnWithTheSameStores) {
   EXPECT_EQ(known->offset, 7);
   const auto copy = Claim(*windows, {5, 1, 3}, /*token=*/2);
   ASSERT_TRUE(copy) << ToString(copy.error());
-  EXPECT_EQ(copy->answer, Answer::kDuplicate);
+  EXPECT_EQ(copy->answer, ClaimVerdict::kDuplicate);
   EXPECT_TRUE(copy->same_delivery);
   EXPECT_GT(*windows->RaiseOwnerEpoch(5, 1, 0), former);
   const std::string id = IdNumber(3);
@@ -403,7 +403,7 @@ TEST_F(DiskPartitions, EffectsAndRestoredIdsKnowTheirPartitionByItsPresentNumber
   const auto windows = *OpenPartitionWindows(options, SystemClock::Instance());
   ASSERT_TRUE(Open(*windows, 1, /*source=*/3));
   const OwnerEpoch owner_epoch = *windows->RaiseOwnerEpoch(3, 1, 0);
-  ASSERT_EQ(Claim(*windows, {3, 1, 3})->answer, Answer::kGranted);
+  ASSERT_EQ(Claim(*windows, {3, 1, 3})->answer, ClaimVerdict::kGranted);
   const auto effects = *windows->NewEffects(3, 1, {});
   ASSERT_TRUE(effects->rows()->Put("row", "value"));
   const std::string id = IdNumber(3);
@@ -426,7 +426,7 @@ TEST_F(DiskPartitions, OnlyTheWindowsThatMadeABatchTakeItAndNotWithoutARequest) 
   options.directory = directory_.path() / "others";
   const auto others = *OpenPartitionWindows(options, SystemClock::Instance());
   ASSERT_TRUE(Open(*others, 1));
-  ASSERT_EQ(Claim(*windows, {0, 1, 3})->answer, Answer::kGranted);
+  ASSERT_EQ(Claim(*windows, {0, 1, 3})->answer, ClaimVerdict::kGranted);
   const std::string id = IdNumber(3);
   const CompleteRequest done{.id = id, .token = {1, 1}, .at = {0, 1, 3}, .time = kThen};
   MarkerChange change{};

@@ -128,7 +128,7 @@ class DiskPower : public ::testing::TestWithParam<Setting> {
 
   void CheckAnswers(const Said& said, std::span<const ClaimAnswer> answers, Left* left) {
     const auto finished = [](const ClaimAnswer& one) {
-      return one.answer == Answer::kDuplicate || one.answer == Answer::kOutsideWindow;
+      return one.answer == ClaimVerdict::kDuplicate || one.answer == ClaimVerdict::kOutsideWindow;
     };
     const auto first_free = std::find_if_not(answers.begin(), answers.end(), finished);
     left->finished = first_free - answers.begin();
@@ -147,13 +147,13 @@ class DiskPower : public ::testing::TestWithParam<Setting> {
     in_doubt_ = in_doubt_ || left->doubtful > left->finished;
     // The first ones were finished before any commit, and are known for longer.
     aged_ = aged_ || std::any_of(answers.begin(), answers.end(), [](const ClaimAnswer& one) {
-              return one.answer == Answer::kOutsideWindow;
+              return one.answer == ClaimVerdict::kOutsideWindow;
             });
     // The commit that was under way may have passed all that was finished.
     const LogTime passed = TimeOfId(said.answered + kPowerBatch);
     for (int64_t i = 0; i < left->finished; i++) {
       if (TimeOfId(i) >= passed - Options({}).remember) {
-        EXPECT_EQ(answers[static_cast<size_t>(i)].answer, Answer::kDuplicate)
+        EXPECT_EQ(answers[static_cast<size_t>(i)].answer, ClaimVerdict::kDuplicate)
             << "id " << i << " is forgotten too early";
       }
     }

@@ -74,7 +74,7 @@ TEST_F(DiskReadErrors, AClaimThatCannotBeLookedUpIsNotGrantedAndIsAnsweredLater)
   for (int64_t i = 0; i < 900; i += 90) {
     const auto claimed = Claim(i);
     ASSERT_TRUE(claimed) << ToString(claimed.error());
-    EXPECT_EQ(claimed->answer, Answer::kDuplicate);
+    EXPECT_EQ(claimed->answer, ClaimVerdict::kDuplicate);
   }
   ASSERT_TRUE(FinishIds(*window_, kReadIds, kReadIds + 50)) << "and new ones go on";
 }

@@ -28,7 +28,7 @@ class ScanEffectsTest : public ::testing::Test {
         .id = id, .token = token, .at = {0, 3, 7}, .owner_epoch = owner_epoch_};
     ClaimAnswer answer;
     ASSERT_TRUE(window.Claim({&claim, 1}, {&answer, 1}));
-    ASSERT_EQ(answer.answer, Answer::kGranted);
+    ASSERT_EQ(answer.answer, ClaimVerdict::kGranted);
     auto effects = window.NewEffects(0, 3, {});
     ASSERT_TRUE(effects);
     (*effects)->Begin();

@@ -79,7 +79,7 @@ class DiskStoreMemory : public ::testing::Test {
       const std::string id = IdOf(partition, i);
       const ClaimRequest claim{.id = id, .token = {7, 7}, .at = {0, partition, i}, .time = kThen};
       ClaimAnswer answer;
-      if (!windows.Claim({&claim, 1}, {&answer, 1}) || answer.answer != Answer::kDuplicate) {
+      if (!windows.Claim({&claim, 1}, {&answer, 1}) || answer.answer != ClaimVerdict::kDuplicate) {
         return false;
       }
     }

@@ -40,7 +40,7 @@ class Asker {
   Asker(Window& window, IdOf id_of) : window_(window), id_of_(id_of) {}
 
   // How many of the answers are `expected`. Grants stay open.
-  uint64_t Claim(uint64_t begin, uint64_t end, Answer expected) {
+  uint64_t Claim(uint64_t begin, uint64_t end, ClaimVerdict expected) {
     uint64_t count = 0;
     ForBatches(begin, end, [&](uint64_t first) {
       std::vector<ClaimRequest> requests;

@@ -57,7 +57,8 @@ class PostgresAgeing : public ::testing::Test {
       return OpenPostgresWindow(server_->url(), options);
     };
   }
-  Answer Claim(Window& window, std::string_view id, int64_t offset, ClaimRequest* sent = nullptr) {
+  ClaimVerdict Claim(Window& window, std::string_view id, int64_t offset,
+                     ClaimRequest* sent = nullptr) {
     const ClaimRequest claim{
         .id = id, .token = {7, ++tokens_}, .at = {0, 3, offset}, .time = kOld, .first = true};
     ClaimAnswer answer;
@@ -70,7 +71,7 @@ class PostgresAgeing : public ::testing::Test {
   // `live`: by a statement that opens the transaction; else with its COMMIT.
   void Apply(Window& window, std::string_view id, int64_t offset, bool live) {
     ClaimRequest claim;
-    ASSERT_EQ(Claim(window, id, offset, &claim), Answer::kGranted);
+    ASSERT_EQ(Claim(window, id, offset, &claim), ClaimVerdict::kGranted);
     const auto effects = *window.NewEffects(0, 3, {&claim, 1});
     const SqlStatement insert{"INSERT INTO effects VALUES ($1)", {id}};
     effects->Begin();
@@ -105,8 +106,8 @@ TEST_F(PostgresAgeing, AnEffectWithAnOldStampHappensOnce) {
   Apply(*window, "added", 2, /*live=*/false);
   Commit(*window, owner_epoch, 3, watermark + kRemember);
   EXPECT_EQ(window->DropAged(std::chrono::seconds(20)).value_or(9), 0u);
-  EXPECT_EQ(Claim(*window, "run", 5), Answer::kDuplicate);
-  EXPECT_EQ(Claim(*window, "added", 6), Answer::kDuplicate);
+  EXPECT_EQ(Claim(*window, "run", 5), ClaimVerdict::kDuplicate);
+  EXPECT_EQ(Claim(*window, "added", 6), ClaimVerdict::kDuplicate);
 }
 
 TEST_F(PostgresAgeing, ARecordOfAnUncertainCallGoesAfterThirtyDays) {

@@ -75,9 +75,9 @@ TEST_F(PostgresOffersTest, AnOfferMakesTheRowsThatTheJudgeMakes) {
       claim.lease = milliseconds(keep == kForEver ? 0 : 3'600'000);
     }
     std::vector<ClaimAnswer> answers(2);
-    EXPECT_EQ(Claim(*window, claims[0]).answer, Answer::kGranted);
+    EXPECT_EQ(Claim(*window, claims[0]).answer, ClaimVerdict::kGranted);
     ASSERT_TRUE(window->Claim({&claims[1], 2}, answers));
-    EXPECT_EQ(answers[1].answer, Answer::kGranted);
+    EXPECT_EQ(answers[1].answer, ClaimVerdict::kGranted);
     EXPECT_EQ(Kinds(), 1);
     std::vector<CompleteRequest> done;
     for (const ClaimRequest& claim : claims) {
@@ -97,16 +97,16 @@ TEST_F(PostgresOffersTest, AnOfferMakesTheRowsThatTheJudgeMakes) {
 TEST_F(PostgresOffersTest, AnIdThatIsKnownIsJudged) {
   const auto window = Open();
   const ClaimRequest first = Request("x");
-  EXPECT_EQ(Claim(*window, first).answer, Answer::kGranted);
+  EXPECT_EQ(Claim(*window, first).answer, ClaimVerdict::kGranted);
   EXPECT_EQ(Claim(*window, first).attempt, 1u) << "its answer was lost";
   const ClaimRequest other = Request("x");
-  EXPECT_EQ(Claim(*window, other).answer, Answer::kInFlight);
+  EXPECT_EQ(Claim(*window, other).answer, ClaimVerdict::kInFlight);
   EXPECT_EQ(Complete(*window, {.id = "x", .token = other.token}), MarkerChange::kFenced);
   const CompleteRequest done{.id = "x", .token = first.token, .result = "result"};
   EXPECT_EQ(Complete(*window, done), MarkerChange::kMade);
   EXPECT_EQ(Complete(*window, done), MarkerChange::kMade) << "its answer was lost";
   const ClaimAnswer copy = Claim(*window, other);
-  EXPECT_EQ(copy.answer, Answer::kDuplicate);
+  EXPECT_EQ(copy.answer, ClaimVerdict::kDuplicate);
   EXPECT_EQ(copy.result, "result");
 }
 
@@ -128,7 +128,7 @@ TEST_F(PostgresOffersTest, OfManyThatClaimAnIdOneIsGranted) {
           const std::string id = "many-" + std::to_string(i);
           const ClaimRequest claim = Request(id);
           Window& window = *windows[caller % 2];
-          if (Claim(window, claim).answer == Answer::kGranted) {
+          if (Claim(window, claim).answer == ClaimVerdict::kGranted) {
             granted[static_cast<size_t>(i)]++;
             finished +=
                 Complete(window, {.id = id, .token = claim.token}) == MarkerChange::kMade ? 1 : 0;

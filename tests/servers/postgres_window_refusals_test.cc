@@ -72,10 +72,10 @@ class PostgresRefusalsTest : public ::testing::Test {
     return {.id = id, .token = {7, ++tokens_}, .at = {0, 3, offset}, .time = kOfTheRecords};
   }
   std::string_view NewId() { return ids_.emplace_back(std::to_string(ids_.size())); }
-  static Result<Answer> Claim(Window& window, const ClaimRequest& request) {
+  static Result<ClaimVerdict> Claim(Window& window, const ClaimRequest& request) {
     ClaimAnswer answer;
     const Status claimed = window.Claim({&request, 1}, {&answer, 1});
-    return claimed ? Result<Answer>(answer.answer) : claimed.error();
+    return claimed ? Result<ClaimVerdict>(answer.answer) : claimed.error();
   }
   static Result<MarkerChange> Complete(Window& window, EffectBatch& effects,
                                        const ClaimRequest& claim) {
@@ -111,7 +111,7 @@ class PostgresRefusalsTest : public ::testing::Test {
     EXPECT_TRUE(effects->Keep());
     const auto refused = Complete(window, *effects, claims[0]);
     EXPECT_FALSE(refused) << text;
-    EXPECT_EQ(*Claim(window, Request("added")), Answer::kGranted) << "no marker: " << text;
+    EXPECT_EQ(*Claim(window, Request("added")), ClaimVerdict::kGranted) << "no marker: " << text;
     return refused ? Code::kUnavailable : refused.error().code;
   }
   static Status Commit(Window& window, OwnerEpoch owner_epoch, int32_t partition, int64_t frontier,
@@ -138,7 +138,7 @@ class PostgresRefusalsTest : public ::testing::Test {
   void Finish(Window& window, int ids, std::string_view result = {}) {
     for (int i = 0; i < ids; i++) {
       const ClaimRequest claim = Request(NewId(), i);
-      ASSERT_EQ(*Claim(window, claim), Answer::kGranted);
+      ASSERT_EQ(*Claim(window, claim), ClaimVerdict::kGranted);
       const CompleteRequest done{.id = claim.id,
                                  .token = claim.token,
                                  .at = claim.at,
@@ -255,7 +255,7 @@ TEST_F(PostgresRefusalsTest, ACommitWithoutAStampKeepsTheLogTimeOfThePartition) 
 
 TEST_F(PostgresRefusalsTest, AWaitForALockIsNoOutage) {
   const auto window = Open(Level::kGuarded, milliseconds(500));
-  ASSERT_EQ(*Claim(*window, Request("x")), Answer::kGranted);
+  ASSERT_EQ(*Claim(*window, Request("x")), ClaimVerdict::kGranted);
   const auto other = client_->Begin();
   ASSERT_TRUE((*other)->Run({"SELECT FROM oncemq.window_ids FOR UPDATE"}));
   const char* const newest =
@@ -267,7 +267,7 @@ TEST_F(PostgresRefusalsTest, AWaitForALockIsNoOutage) {
     EXPECT_EQ(waited.error().code, Code::kUnavailable);
     EXPECT_EQ(waited.error().message.find("lately"), std::string::npos) << waited.error().message;
   }
-  EXPECT_EQ(*Claim(*window, Request("y", 2)), Answer::kGranted);
+  EXPECT_EQ(*Claim(*window, Request("y", 2)), ClaimVerdict::kGranted);
   EXPECT_EQ(Sql(newest), before) << "the connection is kept";
   (*other)->Rollback();
 }
@@ -434,7 +434,7 @@ TEST_F(PostgresRefusalsTest, ARunBeginsOnlyWhereItsPartitionWasOpenedAfterTheLos
   const auto window = Open();
   ASSERT_TRUE(window->Open({.source = 0, .partition = 3, .topic = "payments", .owner = "us"}));
   const std::vector<ClaimRequest> claims{Request("x")};
-  ASSERT_EQ(*Claim(*window, claims[0]), Answer::kGranted);
+  ASSERT_EQ(*Claim(*window, claims[0]), ClaimVerdict::kGranted);
   server_->Kill9();
   server_->Restart();
   ClaimRequest elsewhere = Request("y");

@@ -73,7 +73,7 @@ class PostgresWindowTest : public ::testing::Test {
   ClaimRequest Request(std::string_view id, int64_t offset = 0) {
     return {.id = id, .token = {7, ++tokens_}, .at = {0, 3, offset}, .time = kThen};
   }
-  static Answer Claim(Window& window, const ClaimRequest& request) {
+  static ClaimVerdict Claim(Window& window, const ClaimRequest& request) {
     ClaimAnswer answer;
     EXPECT_TRUE(window.Claim({&request, 1}, {&answer, 1}));
     return answer.answer;
@@ -132,7 +132,7 @@ class PostgresWindowTest : public ::testing::Test {
 TEST_F(PostgresWindowTest, EffectsAndMarkersAreThereTogether) {
   const auto window = Open();
   const std::vector<ClaimRequest> claims{Request("x")};
-  ASSERT_EQ(Claim(*window, claims[0]), Answer::kGranted);
+  ASSERT_EQ(Claim(*window, claims[0]), ClaimVerdict::kGranted);
   const auto effects = Effects(*window, claims);
   effects->Begin();
   ASSERT_TRUE(Move(*effects, 30));
@@ -141,7 +141,7 @@ TEST_F(PostgresWindowTest, EffectsAndMarkersAreThereTogether) {
   EXPECT_EQ(*Complete(*window, *effects, claims[0]), MarkerChange::kMade);
   EXPECT_EQ(Cents("a"), "70");
   EXPECT_EQ(Cents("b"), "30");
-  EXPECT_EQ(Claim(*Open(), Request("x")), Answer::kDuplicate);
+  EXPECT_EQ(Claim(*Open(), Request("x")), ClaimVerdict::kDuplicate);
   EXPECT_EQ(*Complete(*window, *effects, claims[0]), MarkerChange::kFenced) << "it is written once";
 }
 
@@ -149,7 +149,7 @@ TEST_F(PostgresWindowTest, StatementsThatAreAddedGoWithTheMarkersInOneTransactio
   const auto window = Open();
   const std::vector<ClaimRequest> claims{Request("x"), Request("y", 1)};
   for (const ClaimRequest& claim : claims) {
-    ASSERT_EQ(Claim(*window, claim), Answer::kGranted);
+    ASSERT_EQ(Claim(*window, claim), ClaimVerdict::kGranted);
   }
   const auto effects = Effects(*window, claims);
   effects->Begin();
@@ -160,7 +160,7 @@ TEST_F(PostgresWindowTest, StatementsThatAreAddedGoWithTheMarkersInOneTransactio
   effects->Undo();
   EXPECT_EQ(*Complete(*window, *effects, claims[0]), MarkerChange::kMade);
   EXPECT_EQ(Cents("a"), "90");
-  EXPECT_EQ(Claim(*window, Request("y", 1)), Answer::kGranted) << "it was not done";
+  EXPECT_EQ(Claim(*window, Request("y", 1)), ClaimVerdict::kGranted) << "it was not done";
 }
 
 // Two texts in turn, values of both kinds, and a message in the middle that is not done.
@@ -177,7 +177,7 @@ TEST_F(PostgresWindowTest, AddedStatementsOfOtherTextsKeepTheirValues) {
                                    Request("z", 3)};
   std::vector<ClaimAnswer> answers(claims.size());
   ASSERT_TRUE(window->Claim(claims, answers));
-  EXPECT_EQ(answers[0].answer, Answer::kDuplicate);
+  EXPECT_EQ(answers[0].answer, ClaimVerdict::kDuplicate);
   claims.erase(claims.begin());
   const auto effects = Effects(*window, claims);
   for (const ClaimRequest& claim : claims) {
@@ -201,16 +201,16 @@ TEST_F(PostgresWindowTest, AddedStatementsOfOtherTextsKeepTheirValues) {
   EXPECT_EQ(One("SELECT string_agg(step || convert_from(note, 'UTF8'), ' ' ORDER BY step) "
                 "FROM added"),
             "1x's 3z's 11x's 13z's 21x's 23z's");
-  EXPECT_EQ(Claim(*window, Request("y", 2)), Answer::kGranted);
-  EXPECT_EQ(Claim(*Open(), Request("x", 1)), Answer::kDuplicate);
-  EXPECT_EQ(Claim(*Open(), Request("z", 3)), Answer::kDuplicate);
+  EXPECT_EQ(Claim(*window, Request("y", 2)), ClaimVerdict::kGranted);
+  EXPECT_EQ(Claim(*Open(), Request("x", 1)), ClaimVerdict::kDuplicate);
+  EXPECT_EQ(Claim(*Open(), Request("z", 3)), ClaimVerdict::kDuplicate);
 }
 
 TEST_F(PostgresWindowTest, ARefusedStatementCostsItsMessageAndNotTheRun) {
   const auto window = Open();
   const std::vector<ClaimRequest> claims{Request("x"), Request("y", 1), Request("z", 2)};
   for (const ClaimRequest& claim : claims) {
-    ASSERT_EQ(Claim(*window, claim), Answer::kGranted);
+    ASSERT_EQ(Claim(*window, claim), ClaimVerdict::kGranted);
   }
   const auto effects = Effects(*window, claims);
   effects->Begin();
@@ -231,21 +231,21 @@ TEST_F(PostgresWindowTest, ARefusedStatementCostsItsMessageAndNotTheRun) {
   ASSERT_TRUE(window->CompleteWith(*effects, done, changes));
   EXPECT_EQ(Cents("a"), "0");
   EXPECT_EQ(Cents("b"), "100") << "nothing of the message in between";
-  EXPECT_EQ(Claim(*window, Request("y", 1)), Answer::kGranted);
-  EXPECT_EQ(Claim(*window, Request("z", 2)), Answer::kDuplicate);
+  EXPECT_EQ(Claim(*window, Request("y", 1)), ClaimVerdict::kGranted);
+  EXPECT_EQ(Claim(*window, Request("z", 2)), ClaimVerdict::kDuplicate);
 }
 
 // Markers are inserted before handlers run; their results and later copies come after.
 TEST_F(PostgresWindowTest, AnAddedStatementThatIsRefusedIsNoReasonToAskAgain) {
   const auto window = Open();
   const std::vector<ClaimRequest> claims{Request("x")};
-  ASSERT_EQ(Claim(*window, claims[0]), Answer::kGranted);
+  ASSERT_EQ(Claim(*window, claims[0]), ClaimVerdict::kGranted);
   const auto effects = Effects(*window, claims);
   effects->Begin();
   ASSERT_TRUE(AddMove(*effects, 1'000));
   ASSERT_TRUE(effects->Keep());
   EXPECT_EQ(Complete(*window, *effects, claims[0]).error().code, Code::kInvalid);
-  EXPECT_EQ(Claim(*window, Request("x")), Answer::kGranted);
+  EXPECT_EQ(Claim(*window, Request("x")), ClaimVerdict::kGranted);
 }
 
 TEST_F(PostgresWindowTest, AHandlerCannotEndTheTransactionUnderItsMarkers) {
@@ -269,7 +269,7 @@ TEST_F(PostgresWindowTest, ARunThatHasLostItsPartitionWritesNothing) {
     const auto window = Open();
     std::vector<ClaimRequest> claims{Request(live ? "live" : "added")};
     claims[0].owner_epoch = *window->RaiseOwnerEpoch(0, 3, 0);
-    ASSERT_EQ(Claim(*window, claims[0]), Answer::kGranted);
+    ASSERT_EQ(Claim(*window, claims[0]), ClaimVerdict::kGranted);
     const auto effects = Effects(*window, claims);
     ASSERT_TRUE(window->RaiseOwnerEpoch(0, 3, 0));
     effects->Begin();
@@ -330,8 +330,8 @@ TEST_F(PostgresWindowTest, OfConcurrentCopiesOneHasItsEffect) {
     const auto second = Open();
     const std::vector<ClaimRequest> one{Request(id)};
     const std::vector<ClaimRequest> other{Request(id, 8)};
-    ASSERT_EQ(Claim(*first, one[0]), Answer::kGranted);
-    ASSERT_EQ(Claim(*second, other[0]), Answer::kGranted);
+    ASSERT_EQ(Claim(*first, one[0]), ClaimVerdict::kGranted);
+    ASSERT_EQ(Claim(*second, other[0]), ClaimVerdict::kGranted);
     const auto effects = Effects(*first, one);
     effects->Begin();
     ASSERT_TRUE(Move(*effects, 10));
@@ -352,7 +352,7 @@ TEST_F(PostgresWindowTest, OfConcurrentCopiesOneHasItsEffect) {
     EXPECT_EQ(*Complete(*first, *effects, one[0]), MarkerChange::kMade);
     copy.join();
     EXPECT_EQ(*late, MarkerChange::kFenced);
-    EXPECT_EQ(Claim(*second, Request(id, 8)), Answer::kDuplicate);
+    EXPECT_EQ(Claim(*second, Request(id, 8)), ClaimVerdict::kDuplicate);
   }
   EXPECT_EQ(Cents("b"), "20");
 }
@@ -366,7 +366,7 @@ TEST_F(PostgresWindowTest, ACommitWhoseAnswerIsLostIsNotRepeated) {
   ASSERT_TRUE(opened);
   Window& window = **opened;
   const std::vector<ClaimRequest> claims{Request("x")};
-  ASSERT_EQ(Claim(window, claims[0]), Answer::kGranted);
+  ASSERT_EQ(Claim(window, claims[0]), ClaimVerdict::kGranted);
   const auto effects = Effects(window, claims);
   effects->Begin();
   ASSERT_TRUE(AddMove(*effects, 10));
@@ -382,7 +382,7 @@ TEST_F(PostgresWindowTest, ACommitWhoseAnswerIsLostIsNotRepeated) {
   ASSERT_TRUE(AddMove(*again, 10));
   ASSERT_TRUE(again->Keep());
   EXPECT_EQ(*Complete(window, *again, claims[0]), MarkerChange::kFenced);
-  EXPECT_EQ(Claim(window, Request("x")), Answer::kDuplicate);
+  EXPECT_EQ(Claim(window, Request("x")), ClaimVerdict::kDuplicate);
   EXPECT_EQ(Cents("a"), "90");
 }
 
@@ -409,7 +409,7 @@ TEST_F(PostgresWindowTest, ARestoredBackupIsRecognised) {
   EXPECT_FALSE(status) << "after a restart nobody knows before Open()";
   ASSERT_TRUE(window->Open(name));
   ASSERT_TRUE(claims(claim));
-  EXPECT_EQ(answer.answer, Answer::kGranted);
+  EXPECT_EQ(answer.answer, ClaimVerdict::kGranted);
   const Announcement announced{
       .partition = 3, .to = 1, .offset = 1, .metadata = "m", .owner_epoch = owner_epoch};
   ASSERT_TRUE(window->Announce({&announced, 1}));
@@ -485,8 +485,8 @@ TEST_F(PostgresWindowTest, WhatHasAgedIsSweptAwayAndIsNeverNew) {
   const auto stat = window.Stat();
   ASSERT_TRUE(stat);
   EXPECT_EQ((*stat)[0].history, 1'000u) << "those above the frontier stay";
-  EXPECT_EQ(Claim(window, Request("id-5", 5'000)), Answer::kOutsideWindow);
-  EXPECT_EQ(Claim(window, Request("id-1500", 5'000)), Answer::kDuplicate);
+  EXPECT_EQ(Claim(window, Request("id-5", 5'000)), ClaimVerdict::kOutsideWindow);
+  EXPECT_EQ(Claim(window, Request("id-1500", 5'000)), ClaimVerdict::kDuplicate);
 }
 
 // No partition was ever owned, so no commit sweeps: a gate's ids.
@@ -530,7 +530,7 @@ TEST_F(PostgresWindowTest, AnIdIsLookedUpByItsKeyHoweverManyThereAre) {
   for (int64_t i = 0; i < kIds; i++) {
     const std::string id = "one-" + std::to_string(i);
     const ClaimRequest claim{.id = id, .token = {7, ++tokens_}};
-    ASSERT_EQ(Claim(*window, claim), Answer::kGranted);
+    ASSERT_EQ(Claim(*window, claim), ClaimVerdict::kGranted);
     const CompleteRequest done{.id = id, .token = claim.token};
     MarkerChange change{};
     ASSERT_TRUE(window->Complete({&done, 1}, {&change, 1}));
@@ -556,7 +556,7 @@ TEST_F(PostgresWindowTest, AConnectionOfTheUsersOwnIsASession) {
   EXPECT_EQ(add(session)->affected, 1u);
   const auto window = Open();
   const std::vector<ClaimRequest> claims{Request("x")};
-  ASSERT_EQ(Claim(*window, claims[0]), Answer::kGranted);
+  ASSERT_EQ(Claim(*window, claims[0]), ClaimVerdict::kGranted);
   const auto effects = Effects(*window, claims);
   effects->Begin();
   EXPECT_EQ(add(*effects->sql())->affected, 1u);

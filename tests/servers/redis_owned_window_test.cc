@@ -131,11 +131,11 @@ class RedisOwned : public ::testing::Test {
     EXPECT_EQ(change, MarkerChange::kMade);
   }
   // The answer to each of so many ids, if it is the same for all.
-  Answer AnswerTo(const Member& member, int64_t first, int64_t count) {
+  ClaimVerdict AnswerTo(const Member& member, int64_t first, int64_t count) {
     const std::vector<ClaimAnswer> answers = Claim(member, Ids(first, count), first);
     for (const ClaimAnswer& answer : answers) {
       EXPECT_EQ(answer.answer, answers[0].answer);
-      EXPECT_TRUE(answer.answer != Answer::kDuplicate || answer.same_delivery);
+      EXPECT_TRUE(answer.answer != ClaimVerdict::kDuplicate || answer.same_delivery);
     }
     return answers[0].answer;
   }
@@ -170,12 +170,12 @@ TEST_F(RedisOwned, TheHeirKnowsAllThatWasAnnouncedAndNoMore) {
   EXPECT_EQ(heir.known.to, 20'000);
   EXPECT_EQ(heir.known.metadata, "of the owner");
   EXPECT_EQ(heir.known.incarnation, dead.known.incarnation);
-  EXPECT_EQ(AnswerTo(heir, 0, 20'000), Answer::kDuplicate);
-  EXPECT_EQ(AnswerTo(heir, 30'000, 100), Answer::kGranted);
+  EXPECT_EQ(AnswerTo(heir, 0, 20'000), ClaimVerdict::kDuplicate);
+  EXPECT_EQ(AnswerTo(heir, 30'000, 100), ClaimVerdict::kGranted);
   const auto kept = Claim(heir, {"parked", "doubt"}, 40'000);
-  EXPECT_EQ(kept[0].answer, Answer::kAttached);
+  EXPECT_EQ(kept[0].answer, ClaimVerdict::kAttached);
   EXPECT_EQ(kept[0].entry, 7u);
-  EXPECT_EQ(kept[1].answer, Answer::kGranted);
+  EXPECT_EQ(kept[1].answer, ClaimVerdict::kGranted);
   EXPECT_TRUE(kept[1].uncertain);
 }
 
@@ -192,7 +192,7 @@ TEST_F(RedisOwned, AFormerOwnerAnnouncesNothing) {
   ASSERT_TRUE(Announce(heir, 10));
   EXPECT_FALSE(Announce(former, 10));
   EXPECT_EQ(Entries(), 1);
-  EXPECT_EQ(AnswerTo(Join(), 0, 10), Answer::kDuplicate);
+  EXPECT_EQ(AnswerTo(Join(), 0, 10), ClaimVerdict::kDuplicate);
 }
 
 TEST_F(RedisOwned, WhatIsAnnouncedUntilTheOwnershipRisesIsRead) {
@@ -204,7 +204,7 @@ TEST_F(RedisOwned, WhatIsAnnouncedUntilTheOwnershipRisesIsRead) {
   Finish(former, 200, 200);
   ASSERT_TRUE(Announce(former, 400));
   Raise(heir);
-  EXPECT_EQ(AnswerTo(heir, 0, 400), Answer::kDuplicate);
+  EXPECT_EQ(AnswerTo(heir, 0, 400), ClaimVerdict::kDuplicate);
 }
 
 // It opens the partition again, with its ids, announced or not.
@@ -219,12 +219,12 @@ TEST_F(RedisOwned, AnOwnerThatComesBackKnowsWhatCameBetween) {
   EXPECT_FALSE(Announce(first, 310));
   ASSERT_TRUE(first.window->Open(name_));
   Raise(first);
-  EXPECT_EQ(AnswerTo(first, 0, 310), Answer::kDuplicate);
-  EXPECT_EQ(AnswerTo(first, 500, 300), Answer::kDuplicate);
+  EXPECT_EQ(AnswerTo(first, 0, 310), ClaimVerdict::kDuplicate);
+  EXPECT_EQ(AnswerTo(first, 500, 300), ClaimVerdict::kDuplicate);
   ASSERT_TRUE(Announce(first, 810));
   const Member last = Join();
-  EXPECT_EQ(AnswerTo(last, 0, 310), Answer::kDuplicate);
-  EXPECT_EQ(AnswerTo(last, 500, 300), Answer::kDuplicate);
+  EXPECT_EQ(AnswerTo(last, 0, 310), ClaimVerdict::kDuplicate);
+  EXPECT_EQ(AnswerTo(last, 500, 300), ClaimVerdict::kDuplicate);
   EXPECT_EQ(Finished(*last.window), 610u);
 }
 
@@ -246,7 +246,7 @@ TEST_F(RedisOwned, ALostAnswerIsAskedForAgainAndNothingIsThereTwice) {
       Eventually(std::chrono::seconds(20), [&] { return Announce(owner, 1'001).has_value(); }));
   EXPECT_EQ(Entries(), 1 + (1'000 + 171) / 172);
   EXPECT_EQ(Finished(*owner.window), 1'001u);
-  EXPECT_EQ(AnswerTo(Join(), 0, 1'001), Answer::kDuplicate);
+  EXPECT_EQ(AnswerTo(Join(), 0, 1'001), ClaimVerdict::kDuplicate);
 }
 
 TEST_F(RedisOwned, AFlushedServerIsRecognised) {
@@ -266,7 +266,7 @@ TEST_F(RedisOwned, AFlushedServerIsRecognised) {
   EXPECT_EQ(anew->offset, -1) << "what was announced is gone, and told";
   EXPECT_FALSE(owner.window->Open(name_)->lost_writes) << "it is told once";
   Raise(owner);
-  EXPECT_EQ(AnswerTo(owner, 0, 20), Answer::kGranted) << "the log tells what was finished";
+  EXPECT_EQ(AnswerTo(owner, 0, 20), ClaimVerdict::kGranted) << "the log tells what was finished";
 }
 
 TEST_F(RedisOwned, AScopeKeepsItsKindOfIds) {
@@ -304,8 +304,8 @@ TEST_F(RedisOwned, WhatHasAgedIsForgottenAndIsNeverNew) {
   EXPECT_EQ(left(500), all - 2);
   EXPECT_EQ(left(1'000), 0);
   EXPECT_EQ(Finished(*owner.window), 0u);
-  EXPECT_EQ(AnswerTo(owner, 0, 1'000), Answer::kOutsideWindow);
-  EXPECT_EQ(AnswerTo(JoinAt(server_->url(), options), 0, 1'000), Answer::kOutsideWindow);
+  EXPECT_EQ(AnswerTo(owner, 0, 1'000), ClaimVerdict::kOutsideWindow);
+  EXPECT_EQ(AnswerTo(JoinAt(server_->url(), options), 0, 1'000), ClaimVerdict::kOutsideWindow);
 }
 
 // Rule 26.
@@ -329,14 +329,14 @@ TEST_F(RedisOwned, ACopyThatCameLaterKeepsItsIdFromAgeing) {
     return answer.answer;
   };
   const LogTime later = kStamp + options.remember * 9 / 10;
-  EXPECT_EQ(request(owner, later), Answer::kDuplicate);
+  EXPECT_EQ(request(owner, later), ClaimVerdict::kDuplicate);
   ASSERT_TRUE(Announce(owner, 6));
   EXPECT_EQ(Entries(), 2);
   Commit(owner, 6, kStamp + options.remember * 3 / 2);
   EXPECT_EQ(Entries(), 1) << "the originals have aged";
-  EXPECT_EQ(request(owner, later), Answer::kDuplicate);
-  EXPECT_EQ(AnswerTo(owner, 1, 1), Answer::kOutsideWindow) << "it has no copy";
-  EXPECT_EQ(request(JoinAt(server_->url(), options), later), Answer::kDuplicate);
+  EXPECT_EQ(request(owner, later), ClaimVerdict::kDuplicate);
+  EXPECT_EQ(AnswerTo(owner, 1, 1), ClaimVerdict::kOutsideWindow) << "it has no copy";
+  EXPECT_EQ(request(JoinAt(server_->url(), options), later), ClaimVerdict::kDuplicate);
 }
 
 // Its owner has the times in force from the answer before.
@@ -362,7 +362,7 @@ TEST_F(RedisOwned, AScopeThatRemembersForLongerByNowLosesNothing) {
   network.Set(TcpProxy::Mode::kPass);
   commit.join();
   EXPECT_GT(Entries(), 0);
-  EXPECT_EQ(AnswerTo(owner, 0, 10), Answer::kDuplicate);
+  EXPECT_EQ(AnswerTo(owner, 0, 10), ClaimVerdict::kDuplicate);
 }
 
 TEST_F(RedisOwned, APartitionThatIsNotOpenIsNotOurs) {
@@ -371,10 +371,10 @@ TEST_F(RedisOwned, APartitionThatIsNotOpenIsNotOurs) {
     const ClaimRequest claim{.id = "x", .token = {7, ++tokens_}, .at = {0, partition, 1}};
     ClaimAnswer answer;
     ASSERT_TRUE(owner.window->Claim({&claim, 1}, {&answer, 1}));
-    EXPECT_EQ(answer.answer, Answer::kFenced);
+    EXPECT_EQ(answer.answer, ClaimVerdict::kFenced);
   }
   owner.window->Close(0, 3);
-  EXPECT_EQ(AnswerTo(owner, 0, 1), Answer::kFenced);
+  EXPECT_EQ(AnswerTo(owner, 0, 1), ClaimVerdict::kFenced);
   EXPECT_FALSE(Announce(owner, 1));
   EXPECT_FALSE(owner.window->RaiseOwnerEpoch(0, 3, 0));
 }
@@ -430,7 +430,7 @@ TEST_F(RedisOwned, AFinishedIdTakes25Bytes) {
   std::printf("bytes of a finished id: %.1f in Redis, %.1f here\n", bytes, here);
   EXPECT_LT(bytes, 26);
   EXPECT_LT(here, 64);
-  EXPECT_EQ(AnswerTo(Join(), 0, kIds), Answer::kDuplicate);
+  EXPECT_EQ(AnswerTo(Join(), 0, kIds), ClaimVerdict::kDuplicate);
 }
 
 TEST_F(RedisOwned, AMissingRightIsNamed) {

@@ -53,18 +53,18 @@ TEST_F(RedisWindowClocks, EndNoLeaseAndProlongNone) {
   ClaimRequest copy = Request("x", 9);
   copy.at.partition = 4;
   const BootTime began = BootNow();
-  ASSERT_EQ(Behind([&] { return AnswerTo(*behind_, Request("x")); }), Answer::kGranted);
-  const Answer early = Ahead([&] { return AnswerTo(*ahead_, copy); });
+  ASSERT_EQ(Behind([&] { return AnswerTo(*behind_, Request("x")); }), ClaimVerdict::kGranted);
+  const ClaimVerdict early = Ahead([&] { return AnswerTo(*ahead_, copy); });
   if (BootNow() < began + kLease) {
-    EXPECT_EQ(early, Answer::kInFlight) << "a clock that is ahead has ended the lease";
+    EXPECT_EQ(early, ClaimVerdict::kInFlight) << "a clock that is ahead has ended the lease";
   }
   ASSERT_TRUE(Eventually(seconds(20), [&] {
-    return Ahead([&] { return AnswerTo(*ahead_, copy); }) == Answer::kGranted;
+    return Ahead([&] { return AnswerTo(*ahead_, copy); }) == ClaimVerdict::kGranted;
   }));
   EXPECT_GE(BootNow(), began + kLease);
   copy = Request("x", 10);
   EXPECT_TRUE(Eventually(seconds(20), [&] {
-    return Behind([&] { return AnswerTo(*behind_, copy); }) == Answer::kGranted;
+    return Behind([&] { return AnswerTo(*behind_, copy); }) == ClaimVerdict::kGranted;
   })) << "a clock that is ahead holds an id for an hour";
 }
 
@@ -78,7 +78,7 @@ TEST_F(RedisWindowClocks, MakeNoOwner) {
       << "an ownership is the server's time, where nothing is above it";
   ClaimRequest late = Request("y");
   late.owner_epoch = first;
-  EXPECT_EQ(Ahead([&] { return AnswerTo(*ahead_, late); }), Answer::kFenced);
+  EXPECT_EQ(Ahead([&] { return AnswerTo(*ahead_, late); }), ClaimVerdict::kFenced);
   const Announcement announced{.partition = 3, .to = 1, .offset = 1, .owner_epoch = first};
   const Status fenced = Ahead([&] { return ahead_->Announce({&announced, 1}); });
   ASSERT_FALSE(fenced);
@@ -100,11 +100,11 @@ TEST_F(RedisWindowClocks, AgeNothing) {
   EXPECT_LE(kept.time_since_epoch().count(), ServerMicros() / 1'000 + 1'000);
   // An id without a partition is known for its own time.
   const ClaimRequest alone{.id = "alone", .token = {7, ++tokens_}};
-  ASSERT_EQ(Ahead([&] { return AnswerTo(*ahead_, alone); }), Answer::kGranted);
+  ASSERT_EQ(Ahead([&] { return AnswerTo(*ahead_, alone); }), ClaimVerdict::kGranted);
   const CompleteRequest done{.id = "alone", .token = alone.token, .keep = std::chrono::minutes(30)};
   ASSERT_TRUE(Ahead([&] { return ahead_->Complete({&done, 1}, {&change, 1}); }));
   const auto knows = [&](Window& window) {
-    return AnswerTo(window, {.id = "alone", .token = {7, ++tokens_}}) == Answer::kDuplicate;
+    return AnswerTo(window, {.id = "alone", .token = {7, ++tokens_}}) == ClaimVerdict::kDuplicate;
   };
   EXPECT_TRUE(Behind([&] { return knows(*behind_); }));
   EXPECT_TRUE(Ahead([&] { return knows(*ahead_); }));
@@ -137,7 +137,7 @@ TEST_F(RedisWindowClocks, ForgetNoIdThatAPartitionOwnsBeforeItsTime) {
     MarkerChange change{};
     EXPECT_TRUE(window->Committed({&before, 1}, {&change, 1}));
     const ClaimRequest first = claim(owner_epoch);
-    EXPECT_EQ(AnswerTo(*window, first), Answer::kGranted);
+    EXPECT_EQ(AnswerTo(*window, first), ClaimVerdict::kGranted);
     EXPECT_TRUE(Complete(*window, first));
     const Announcement announced{.partition = 3, .to = 1, .offset = 1, .owner_epoch = owner_epoch};
     EXPECT_TRUE(window->Announce({&announced, 1}));
@@ -154,7 +154,7 @@ TEST_F(RedisWindowClocks, ForgetNoIdThatAPartitionOwnsBeforeItsTime) {
                             .watermark = now + std::chrono::minutes(59)};
     MarkerChange change{};
     EXPECT_TRUE(window->Committed({&progress, 1}, {&change, 1}));
-    EXPECT_EQ(AnswerTo(*window, claim(owner_epoch)), Answer::kDuplicate);
+    EXPECT_EQ(AnswerTo(*window, claim(owner_epoch)), ClaimVerdict::kDuplicate);
     return true;
   });
 }

@@ -115,7 +115,7 @@ TEST_F(RedisWindowFailover, BackToTheFirstMasterIsALossForAnHeir) {
   const auto heir = OpenAt(server_->url(), Options(Level::kOpaque));
   const auto known = heir->Open(name_);
   ASSERT_TRUE(known) << ToString(known.error());
-  EXPECT_EQ(AnswerTo(*heir, Request("lost1")), Answer::kGranted) << "the test lost nothing";
+  EXPECT_EQ(AnswerTo(*heir, Request("lost1")), ClaimVerdict::kGranted) << "the test lost nothing";
   EXPECT_TRUE(known->lost_writes);
 }
 
@@ -146,7 +146,7 @@ TEST_F(RedisWindowFailover, EachUntoldCopyLiesInATimeThatEachMemberReports) {
   ASSERT_EQ(*Complete(*a,
                       [&] {
                         ClaimRequest claim = Request("x", 2);
-                        EXPECT_EQ(AnswerTo(*a, claim), Answer::kGranted);
+                        EXPECT_EQ(AnswerTo(*a, claim), ClaimVerdict::kGranted);
                         return claim;
                       }()),
             MarkerChange::kMade);
@@ -154,7 +154,7 @@ TEST_F(RedisWindowFailover, EachUntoldCopyLiesInATimeThatEachMemberReports) {
   copy.at.partition = 4;
   Result<ClaimAnswer> second = Error{};
   ASSERT_TRUE(Eventually(seconds(20), [&] { return (second = Claim(*b, copy)).has_value(); }));
-  ASSERT_EQ(second->answer, Answer::kGranted) << "the test has no double";
+  ASSERT_EQ(second->answer, ClaimVerdict::kGranted) << "the test has no double";
   ASSERT_FALSE(second->uncertain);
   const BootTime doubled = BootNow();
   ASSERT_TRUE(Complete(*b, copy));
@@ -255,15 +255,15 @@ TEST_F(RedisWindowFailover, ToALaggingReplicaIsALossAndTheWindowGoesOnWithWhatIt
   const auto raised = window->RaiseOwnerEpoch(0, 3, owner_epoch + 1);
   ASSERT_TRUE(raised) << ToString(raised.error());
   EXPECT_GT(*raised, owner_epoch);
-  EXPECT_EQ(AnswerTo(*window, Request("kept0", 50)), Answer::kDuplicate);
-  EXPECT_EQ(AnswerTo(*window, copy), Answer::kGranted) << "of what is gone nothing is known";
+  EXPECT_EQ(AnswerTo(*window, Request("kept0", 50)), ClaimVerdict::kDuplicate);
+  EXPECT_EQ(AnswerTo(*window, copy), ClaimVerdict::kGranted) << "of what is gone nothing is known";
   // As the runtime does from the log, before it admits anything.
   const RestoreRequest restore{
       .id = "lost1", .at = {0, 3, 2}, .owner_epoch = *raised, .time = kThen};
   MarkerChange change{};
   ASSERT_TRUE(window->Restore({&restore, 1}, {&change, 1}));
   EXPECT_EQ(change, MarkerChange::kMade);
-  EXPECT_EQ(AnswerTo(*window, Request("lost1", 51)), Answer::kDuplicate);
+  EXPECT_EQ(AnswerTo(*window, Request("lost1", 51)), ClaimVerdict::kDuplicate);
 }
 
 TEST_F(RedisWindowFailover, TakesNothingThatWasAnnouncedToReplicas) {
@@ -295,7 +295,7 @@ TEST_F(RedisWindowFailover, TakesNothingThatWasAnnouncedToReplicas) {
   EXPECT_TRUE(anew->lost_writes);
   EXPECT_EQ(anew->offset, 1);
   EXPECT_EQ(anew->metadata, "m");
-  EXPECT_EQ(AnswerTo(*window, Request("kept0", 50)), Answer::kDuplicate);
+  EXPECT_EQ(AnswerTo(*window, Request("kept0", 50)), ClaimVerdict::kDuplicate);
 }
 
 }  // namespace

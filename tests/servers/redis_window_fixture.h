@@ -65,10 +65,10 @@ class RedisWindowTest : public ::testing::Test {
     const Status done = window.Claim({&request, 1}, {&answer, 1});
     return done ? Result<ClaimAnswer>(answer) : done.error();
   }
-  static Answer AnswerTo(Window& window, const ClaimRequest& request) {
+  static ClaimVerdict AnswerTo(Window& window, const ClaimRequest& request) {
     const auto answer = Claim(window, request);
     EXPECT_TRUE(answer) << ToString(answer.error());
-    return answer ? answer->answer : Answer::kIncomplete;
+    return answer ? answer->answer : ClaimVerdict::kIncomplete;
   }
   static Result<MarkerChange> Complete(Window& window, const ClaimRequest& claim,
                                        std::string_view result = {}) {
@@ -133,7 +133,7 @@ inline void RedisWindowTest::ExpectLossIsTold(Window& window, OwnerEpoch owner_e
   ASSERT_TRUE(raised);
   EXPECT_GT(*raised, owner_epoch);
   next.owner_epoch = *raised;
-  EXPECT_EQ(AnswerTo(window, next), Answer::kGranted);
+  EXPECT_EQ(AnswerTo(window, next), ClaimVerdict::kGranted);
 }
 
 }  // namespace oncemq::testing

@@ -36,7 +36,8 @@ TEST_F(RedisWindowTest, AFlushedServerIsRecognised) {
   ExpectLossIsTold(*window, owner_epoch);
   EXPECT_EQ(Claim(*other, Request("z")).error().code, Code::kRegressed) << "it has opened it, too";
   EXPECT_NE(other->Open(name_)->incarnation, known->incarnation);
-  EXPECT_EQ(AnswerTo(*other, Request("y", 1)), Answer::kInFlight) << "the secret is the new one";
+  EXPECT_EQ(AnswerTo(*other, Request("y", 1)), ClaimVerdict::kInFlight)
+      << "the secret is the new one";
 }
 
 TEST_F(RedisWindowTest, AScopeOfAnotherServiceNamesBothAndTheirDifferenceFirst) {
@@ -109,7 +110,7 @@ TEST_F(RedisWindowTest, ACallThatWaitedForItsConnectionDoesNotHideALoss) {
   acknowledged.join();
   waits.join();
   if (first) {
-    EXPECT_EQ(first->answer, Answer::kGranted);
+    EXPECT_EQ(first->answer, ClaimVerdict::kGranted);
   } else {
     EXPECT_EQ(first.error().code, Code::kRegressed) << "the second one was answered before";
   }
@@ -118,7 +119,7 @@ TEST_F(RedisWindowTest, ACallThatWaitedForItsConnectionDoesNotHideALoss) {
   const bool made = !Redis({"KEYS", "*i:*"}).list.empty();
   EXPECT_EQ(second.error().effect == ::oncemq::Effect::kUnknown, made) << "of its claim";
   EXPECT_TRUE(window->Open(name_)->lost_writes);
-  EXPECT_EQ(AnswerTo(*window, late), Answer::kGranted);
+  EXPECT_EQ(AnswerTo(*window, late), ClaimVerdict::kGranted);
 }
 
 TEST_F(RedisWindowTest, ARestartWithAnAppendOnlyFileLosesNothing) {
@@ -127,7 +128,7 @@ TEST_F(RedisWindowTest, ARestartWithAnAppendOnlyFileLosesNothing) {
   EXPECT_TRUE(window->capabilities().survives_restart);
   ASSERT_TRUE(window->Open(name_));
   const ClaimRequest claim = Request("x");
-  ASSERT_EQ(AnswerTo(*window, claim), Answer::kGranted);
+  ASSERT_EQ(AnswerTo(*window, claim), ClaimVerdict::kGranted);
   server_->Kill9();
   server_->Restart();
   Result<MarkerChange> made = Error{};
@@ -152,7 +153,7 @@ TEST_F(RedisWindowTest, AProcessThatOnlyLooksIsNotForgotten) {
   EXPECT_TRUE(kept());
   fades();
   const ClaimRequest copy = Request("x0", 9);
-  EXPECT_EQ(AnswerTo(*window, copy), Answer::kDuplicate);
+  EXPECT_EQ(AnswerTo(*window, copy), ClaimVerdict::kDuplicate);
   EXPECT_TRUE(kept());
   fades();
   EXPECT_EQ(*Complete(*window, copy), MarkerChange::kFenced);
@@ -176,11 +177,11 @@ TEST_F(RedisWindowTest, AnAnswerThatIsLostIsAskedForAgain) {
   Finish(*window, 1, "before");  // the server knows the scripts
   const ClaimRequest claim = Request("x");
   loses([&] { return Claim(*window, claim); });
-  EXPECT_EQ(AnswerTo(*window, Request("x", 9)), Answer::kInFlight) << "the claim was made";
-  EXPECT_EQ(AnswerTo(*window, claim), Answer::kGranted);
+  EXPECT_EQ(AnswerTo(*window, Request("x", 9)), ClaimVerdict::kInFlight) << "the claim was made";
+  EXPECT_EQ(AnswerTo(*window, claim), ClaimVerdict::kGranted);
   loses([&] { return Complete(*window, claim); });
   EXPECT_EQ(*Complete(*window, claim), MarkerChange::kMade);
-  EXPECT_EQ(AnswerTo(*window, Request("x", 9)), Answer::kDuplicate);
+  EXPECT_EQ(AnswerTo(*window, Request("x", 9)), ClaimVerdict::kDuplicate);
   EXPECT_EQ((*window->Stat())[0].history, 2u);
 }
 
@@ -191,7 +192,7 @@ TEST_F(RedisWindowTest, AClaimThatWasJudgedTooEarlyIsJudgedAgain) {
   const auto slow = OpenAt(UrlAt(proxy.port()), Options());
   const auto fast = Open();
   const ClaimRequest first = Request("x");
-  ASSERT_EQ(AnswerTo(*fast, first), Answer::kGranted);
+  ASSERT_EQ(AnswerTo(*fast, first), ClaimVerdict::kGranted);
   const ReleaseRequest doubt{.id = "x", .token = first.token, .uncertain = true};
   MarkerChange change{};
   ASSERT_TRUE(fast->Release({&doubt, 1}, {&change, 1}));
@@ -201,11 +202,11 @@ TEST_F(RedisWindowTest, AClaimThatWasJudgedTooEarlyIsJudgedAgain) {
   Result<ClaimAnswer> answer = Error{};
   std::thread copy([&] { answer = Claim(*slow, late); });
   EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] { return Looks() != before; }));
-  EXPECT_EQ(AnswerTo(*fast, Request("x", 5)), Answer::kGranted);
+  EXPECT_EQ(AnswerTo(*fast, Request("x", 5)), ClaimVerdict::kGranted);
   proxy.Set(TcpProxy::Mode::kPass);
   copy.join();
   ASSERT_TRUE(answer) << ToString(answer.error());
-  EXPECT_EQ(answer->answer, Answer::kInFlight);
+  EXPECT_EQ(answer->answer, ClaimVerdict::kInFlight);
 }
 
 TEST_F(RedisWindowTest, OfTwoWindowsThatRaceEachIdIsGrantedOnce) {
@@ -226,7 +227,7 @@ TEST_F(RedisWindowTest, OfTwoWindowsThatRaceEachIdIsGrantedOnce) {
       std::vector<ClaimAnswer> answers(claims.size());
       ASSERT_TRUE(window->Claim(claims, answers));
       for (size_t j = 0; j < claims.size(); j++) {
-        if (answers[j].answer == Answer::kGranted) {
+        if (answers[j].answer == ClaimVerdict::kGranted) {
           granted[who * kIds + i + j]++;
         }
       }
@@ -272,7 +273,7 @@ TEST_F(RedisWindowTest, WhatHasAgedIsDroppedAndIsNeverNew) {
   other.watermark = kNoLogTime;  // as each assignment commits: what is known of it stays
   ASSERT_TRUE(window->Committed({&other, 1}, {&change, 1}));
   EXPECT_EQ(kept(), 0u);
-  EXPECT_EQ(AnswerTo(*window, Request("id-5", 20'000)), Answer::kOutsideWindow);
+  EXPECT_EQ(AnswerTo(*window, Request("id-5", 20'000)), ClaimVerdict::kOutsideWindow);
   EXPECT_LT(Redis({"DBSIZE"}).integer, 10) << "nothing of it is left";
 }
 
@@ -282,7 +283,7 @@ TEST_F(RedisWindowTest, AnIdWithoutAPartitionIsAKeyOfItsOwnWithItsTime) {
   const auto window = Open();
   const auto finish = [&](std::string_view id, milliseconds keep) {
     const ClaimRequest claim{.id = id, .token = {7, ++tokens_}};
-    ASSERT_EQ(AnswerTo(*window, claim), Answer::kGranted);
+    ASSERT_EQ(AnswerTo(*window, claim), ClaimVerdict::kGranted);
     const CompleteRequest request{
         .id = id, .token = claim.token, .result = "the answer", .keep = keep};
     MarkerChange change{};
@@ -307,12 +308,12 @@ TEST_F(RedisWindowTest, AnIdWithoutAPartitionIsAKeyOfItsOwnWithItsTime) {
   EXPECT_LE(left[1], kWeek.count());
   finish("a moment", milliseconds(1));
   EXPECT_TRUE(Eventually(std::chrono::seconds(10), [&] { return ttls().size() == 2; }));
-  EXPECT_EQ(AnswerTo(*window, {.id = "a moment", .token = {7, ++tokens_}}), Answer::kGranted);
+  EXPECT_EQ(AnswerTo(*window, {.id = "a moment", .token = {7, ++tokens_}}), ClaimVerdict::kGranted);
   const std::string_view forgotten = "a week";
   MarkerChange change{};
   ASSERT_TRUE(window->ForgetByHand({&forgotten, 1}, {&change, 1}));
   EXPECT_EQ(change, MarkerChange::kMade);
-  EXPECT_EQ(AnswerTo(*window, {.id = "a week", .token = {7, ++tokens_}}), Answer::kGranted);
+  EXPECT_EQ(AnswerTo(*window, {.id = "a week", .token = {7, ++tokens_}}), ClaimVerdict::kGranted);
   EXPECT_EQ((*window->Stat())[0].open, 2u);
   EXPECT_EQ((*window->Stat())[0].parked, 0u);
 }
@@ -351,7 +352,7 @@ TEST_F(RedisWindowTest, ManyLongResultsComeInSeveralAnswers) {
     ASSERT_TRUE(told) << ToString(told.error());
     EXPECT_GE(Looks() - before, 4);
     for (const ClaimAnswer& answer : answers) {
-      ASSERT_EQ(answer.answer, Answer::kDuplicate);
+      ASSERT_EQ(answer.answer, ClaimVerdict::kDuplicate);
       EXPECT_EQ(answer.result, result);
     }
   }
@@ -374,7 +375,7 @@ TEST_F(RedisWindowTest, AFinishedIdTakesFewBytes) {
   for (size_t i = 0; i < kIds; i += 997) {
     EXPECT_EQ(
         AnswerTo(*window, Request("0190f5a6-7b3c-7def-8123-456789" + std::to_string(i), 500'000)),
-        Answer::kDuplicate);
+        ClaimVerdict::kDuplicate);
   }
 }
 
@@ -408,7 +409,7 @@ TEST_F(RedisWindowTest, AnIdWithoutAPartitionWaitsForReplicas) {
   const ClaimRequest alone{.id = "alone", .token = {7, ++tokens_}};
   const ClaimRequest parked{.id = "parked", .token = {7, ++tokens_}};
   for (const ClaimRequest& claim : {owned, alone, parked}) {
-    ASSERT_EQ(AnswerTo(*window, claim), Answer::kGranted);
+    ASSERT_EQ(AnswerTo(*window, claim), ClaimVerdict::kGranted);
   }
   const auto park = [&]() -> Status {
     const ParkRequest request{.id = parked.id, .token = parked.token};

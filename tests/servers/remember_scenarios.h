@@ -34,7 +34,7 @@ class RememberMember {
   }
   Window& window() { return *window_; }
 
-  Answer Claim(std::string_view id, int64_t offset) {
+  ClaimVerdict Claim(std::string_view id, int64_t offset) {
     claim_ = {.id = id,
               .token = {7, ++tokens_},
               .at = {0, 3, offset},
@@ -45,7 +45,7 @@ class RememberMember {
     return answer.answer;
   }
   void Finish(std::string_view id, int64_t offset) {
-    EXPECT_EQ(Claim(id, offset), Answer::kGranted);
+    EXPECT_EQ(Claim(id, offset), ClaimVerdict::kGranted);
     const CompleteRequest done{
         .id = id, .token = claim_.token, .at = claim_.at, .time = claim_.time};
     MarkerChange change = MarkerChange::kFenced;
@@ -118,7 +118,7 @@ inline void ExpectLongerTimesHoldForAll(const OpenScope& open) {
   ASSERT_TRUE(open(longer, false));
   EXPECT_EQ(InForce(member.window()), longer);
   member.Commit(4, hours(50));
-  EXPECT_EQ(member.Claim("x", 1), Answer::kDuplicate) << "it forgot by its own hour";
+  EXPECT_EQ(member.Claim("x", 1), ClaimVerdict::kDuplicate) << "it forgot by its own hour";
   for (const RememberTimes& raised :
        {RememberTimes{hours(200), hours(1)}, RememberTimes{hours(100), hours(2)},
         RememberTimes{hours(1), hours(2)}}) {
@@ -135,7 +135,7 @@ inline void ExpectLongerTimesHoldForAll(const OpenScope& open) {
   EXPECT_EQ(*look->Remember(RememberChange::kReplace), hour) << "an operator lowers it for all";
   EXPECT_EQ(InForce(member.window()), hour);
   member.Commit(5, hours(300));
-  EXPECT_EQ(member.Claim("x", 1), Answer::kOutsideWindow);
+  EXPECT_EQ(member.Claim("x", 1), ClaimVerdict::kOutsideWindow);
   EXPECT_TRUE(open(hour, false)) << "by now it asks for as much";
 }
 

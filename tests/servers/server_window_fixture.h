@@ -102,7 +102,7 @@ class ServerWindowFixture : public Command {
     const ClaimRequest claim{.id = ref, .token = {0xABC, 6}, .lease = milliseconds(1)};
     ClaimAnswer answer;
     ASSERT_TRUE(window.Claim({&claim, 1}, {&answer, 1}));
-    ASSERT_EQ(answer.answer, Answer::kGranted);
+    ASSERT_EQ(answer.answer, ClaimVerdict::kGranted);
     EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] {
       return Run("gate show " + ref + " --json -c " + file).out.find("\"uncertain\":true") !=
              std::string::npos;
@@ -136,7 +136,7 @@ class ServerWindowFixture : public Command {
     EXPECT_EQ(forgotten.code, 0) << forgotten.err;
     EXPECT_THAT(forgotten.err, ::testing::HasSubstr("sent by mistake"));
     ASSERT_TRUE(window.Claim({&claim, 1}, {&answer, 1}));
-    EXPECT_EQ(answer.answer, Answer::kGranted);
+    EXPECT_EQ(answer.answer, ClaimVerdict::kGranted);
     EXPECT_EQ(Run("window gc -c " + file).out, "0 ids were dropped\n");
   }
 

@@ -22,7 +22,7 @@ std::string ValueText(const Record& record) {
   switch (record.op) {
     case Op::kClaim:
       return record.phase == Phase::kOk
-                 ? std::string(oncemq::ToString(static_cast<Answer>(record.value)))
+                 ? std::string(oncemq::ToString(static_cast<ClaimVerdict>(record.value)))
                  : "";
     case Op::kRelease:
     case Op::kComplete:

@@ -32,7 +32,7 @@ enum class Op : uint8_t {
   kAdmit,    // a delivery
   kBounds,   // after admission: `value` unfinished, `aux` bytes
   kTake,     // a delivery goes to a worker: `value` names the run, `aux` Stage
-  kClaim,    // invoke: token; ok: `value` Answer, `flag` uncertain
+  kClaim,    // invoke: token; ok: `value` ClaimVerdict, `flag` uncertain
   kRelease,  // ok: `value` MarkerChange; likewise the next ones
   kComplete,
   kPark,

@@ -40,7 +40,7 @@ void ReferenceWindow::Grant(Marker& marker, const ClaimRequest& request, ClaimAn
   marker.fingerprint = request.fingerprint != 0 ? request.fingerprint : marker.fingerprint;
   marker.granted = clock_.Boot();
   marker.lease_end = LeaseEnd(marker);
-  answer.answer = Answer::kGranted;
+  answer.answer = ClaimVerdict::kGranted;
   answer.attempt = marker.attempt;
   answer.uncertain = marker.uncertain;
 }
@@ -66,7 +66,7 @@ BootTime ReferenceWindow::FreeFrom(const Marker& marker, const ClaimRequest& req
 ClaimAnswer ReferenceWindow::ClaimOne(const ClaimRequest& request) {
   ClaimAnswer answer;
   if (!Owns(request.owner_epoch, request.at)) {
-    answer.answer = Answer::kFenced;
+    answer.answer = ClaimVerdict::kFenced;
     return answer;
   }
   Marker& marker = markers_[std::string(request.id)];
@@ -80,16 +80,16 @@ ClaimAnswer ReferenceWindow::ClaimOne(const ClaimRequest& request) {
       return answer;
     case MarkerState::kDone:
       if (conflict) {
-        answer.answer = Answer::kConflict;
+        answer.answer = ClaimVerdict::kConflict;
         return answer;
       }
-      answer.answer = Answer::kDuplicate;
+      answer.answer = ClaimVerdict::kDuplicate;
       answer.same_delivery = marker.at == request.at;
       answer.result = marker.result;
       return answer;
     case MarkerState::kParked:
     case MarkerState::kHanded:
-      answer.answer = Answer::kAttached;
+      answer.answer = ClaimVerdict::kAttached;
       answer.attached = marker.state;
       answer.entry = marker.entry;
       return answer;
@@ -99,17 +99,17 @@ ClaimAnswer ReferenceWindow::ClaimOne(const ClaimRequest& request) {
   if (marker.held && marker.token == request.token && now < marker.granted + times_.max_lease) {
     marker.owner_epoch = std::max(marker.owner_epoch, request.owner_epoch);
     marker.lease_end = LeaseEnd(marker);
-    answer.answer = Answer::kGranted;
+    answer.answer = ClaimVerdict::kGranted;
     answer.attempt = marker.attempt;
     answer.uncertain = marker.uncertain;
     return answer;
   }
   if (conflict) {
-    answer.answer = Answer::kConflict;
+    answer.answer = ClaimVerdict::kConflict;
     return answer;
   }
   if (const BootTime free = FreeFrom(marker, request); now < free) {
-    answer.answer = Answer::kInFlight;
+    answer.answer = ClaimVerdict::kInFlight;
     answer.wait = free - now;
     return answer;
   }

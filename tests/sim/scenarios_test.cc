@@ -28,7 +28,7 @@ int64_t GrantedWhileHandled(const RunResult& result) {
     } else if (record.op == Op::kHandle) {
       handled.erase(record.id);
     } else if (record.op == Op::kClaim && record.phase == Phase::kOk &&
-               record.value == static_cast<int64_t>(Answer::kGranted)) {
+               record.value == static_cast<int64_t>(ClaimVerdict::kGranted)) {
       const auto holder = handled.find(record.id);
       count += holder != handled.end() && holder->second != record.token;
     }

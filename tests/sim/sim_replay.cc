@@ -80,10 +80,10 @@ void SimReplay::OnClaimed(const Status& status, const std::vector<ClaimAnswer>& 
     return;
   }
   const ClaimAnswer& answer = answers.front();
-  if (answer.answer == Answer::kGranted) {
+  if (answer.answer == ClaimVerdict::kGranted) {
     return Handle(answer.uncertain);
   }
-  if (answer.answer == Answer::kInFlight) {
+  if (answer.answer == ClaimVerdict::kInFlight) {
     world_.sometimes.Count(Situation::kReplayWaited);
     world_.loop.Plan(actor_, std::max<Micros>(answer.wait.count(), world_.config.store_retry),
                      [this] { Claim(); });

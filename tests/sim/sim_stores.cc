@@ -18,7 +18,7 @@ const Error kBusy{Code::kUnavailable, Effect::kNone, "busy"};
 // What a request is told whose partition has no open store here: it is not ours.
 void Refuse(ClaimAnswer& answer) {
   answer = ClaimAnswer{};
-  answer.answer = Answer::kFenced;
+  answer.answer = ClaimVerdict::kFenced;
 }
 void Refuse(MarkerChange& answer) {
   answer = MarkerChange::kFenced;

@@ -90,7 +90,7 @@ void SimWindow::Note(const Call<Request, Reply>& call, const Request& request, c
     sometimes_.Saw(reply.answer);
     sometimes_.Count(Situation::kUncertainGrant, reply.uncertain);
     sometimes_.Count(Situation::kSecondAttempt,
-                     reply.answer == Answer::kGranted && reply.attempt > 1);
+                     reply.answer == ClaimVerdict::kGranted && reply.attempt > 1);
   } else {
     record.value = static_cast<int64_t>(reply);
     sometimes_.Count(Situation::kFencedCompletion,

@@ -108,7 +108,7 @@ class Sometimes {
   void Count(Situation situation, bool when = true) {
     counts_[static_cast<size_t>(situation)] += when ? 1 : 0;
   }
-  void Saw(Answer answer);
+  void Saw(ClaimVerdict answer);
   void CrashAt(BatchStep step, bool inside);
   void Add(const Sometimes& other);
   uint64_t count(Situation situation) const { return counts_[static_cast<size_t>(situation)]; }

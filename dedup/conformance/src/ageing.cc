@@ -24,7 +24,7 @@ class AgeingTest : public WindowTest {
               int32_t partition = 3) {
     Attempt attempt = At(id, offset, time, partition);
     attempt.owner_epoch = owner_epoch;
-    ASSERT_EQ(Claim(attempt).answer, Answer::kGranted) << id;
+    ASSERT_EQ(Claim(attempt).answer, ClaimVerdict::kGranted) << id;
     ASSERT_EQ(Complete(attempt), MarkerChange::kMade) << id;
   }
   Attempt At(std::string_view id, int64_t offset, LogTime time, int32_t partition = 3) {
@@ -38,7 +38,7 @@ class AgeingTest : public WindowTest {
     Attempt attempt = At(id, offset, time);
     attempt.owner_epoch = owner_epoch;
     attempt.first = true;
-    ASSERT_EQ(Claim(attempt).answer, Answer::kGranted) << id;
+    ASSERT_EQ(Claim(attempt).answer, ClaimVerdict::kGranted) << id;
     ASSERT_EQ(Complete(attempt), MarkerChange::kMade) << id;
   }
   // A thousand other ids, so that an engine that forgets by the lot has full lots.
@@ -64,8 +64,8 @@ class AgeingTest : public WindowTest {
   }
   // The copy of a finished id: known, or refused as too old to know. Never granted.
   void ExpectNeverGranted(const Attempt& copy) {
-    const Answer answer = Claim(copy).answer;
-    EXPECT_TRUE(answer == Answer::kDuplicate || answer == Answer::kOutsideWindow)
+    const ClaimVerdict answer = Claim(copy).answer;
+    EXPECT_TRUE(answer == ClaimVerdict::kDuplicate || answer == ClaimVerdict::kOutsideWindow)
         << ToString(answer);
   }
 
@@ -80,7 +80,7 @@ WINDOW_TEST_F(AgeingTest, IfAges, AnIdIsKnownForAsLongAsTheWindowRemembers) {
   Finish("x", 5, kThen, owner_epoch);
   FinishMany(kThen);
   EXPECT_EQ(Tell(owner_epoch, 3'000, kThen + kRemember), MarkerChange::kMade);
-  EXPECT_EQ(Claim(At("x", 9, kThen)).answer, Answer::kDuplicate);
+  EXPECT_EQ(Claim(At("x", 9, kThen)).answer, ClaimVerdict::kDuplicate);
 }
 
 WINDOW_TEST_F(AgeingTest, IfAges, ACopyOfAnIdThatHasAgedIsNeverGranted) {
@@ -97,12 +97,13 @@ WINDOW_TEST_F(AgeingTest, IfAges, ACopyIsKnownForAsLongAsTheWindowRemembersIt) {
   Finish("x", 5, kThen, owner_epoch);
   Restore("y", {0, 3, 6}, owner_epoch, kThen);
   FinishMany(kThen);
-  EXPECT_EQ(Claim(At("x", 2'000, later)).answer, Answer::kDuplicate);
+  EXPECT_EQ(Claim(At("x", 2'000, later)).answer, ClaimVerdict::kDuplicate);
   Restore("y", {0, 3, 2'001}, owner_epoch, later);
   FinishMany(later, 2'002);
   Tell(owner_epoch, 4'000, kThen + kRemember * 3 / 2);  // the originals have aged
   for (const char* id : {"x", "y"}) {
-    EXPECT_EQ(Claim(At(id, 2'000, later)).answer, Answer::kDuplicate) << id << " is read again";
+    EXPECT_EQ(Claim(At(id, 2'000, later)).answer, ClaimVerdict::kDuplicate)
+        << id << " is read again";
     ExpectNeverGranted(At(id, 5, kThen));
   }
 }
@@ -114,7 +115,7 @@ WINDOW_TEST_F(AgeingTest, IfAges, AnOldIdThatNobodyCanHaveFinishedIsGranted) {
   Tell(owner_epoch, 3'000, kThen + kLong);
   Attempt late = At("late", 4'000, kThen);
   late.first = true;
-  EXPECT_EQ(Claim(late).answer, Answer::kGranted);
+  EXPECT_EQ(Claim(late).answer, ClaimVerdict::kGranted);
 }
 
 WINDOW_TEST_F(AgeingTest, IfAges, ANewIdInsideTheWindowIsGranted) {
@@ -122,14 +123,14 @@ WINDOW_TEST_F(AgeingTest, IfAges, ANewIdInsideTheWindowIsGranted) {
   Finish("x", 5, kThen, owner_epoch);
   FinishMany(kThen);
   Tell(owner_epoch, 3'000, kThen + kLong);
-  EXPECT_EQ(Claim(At("new", 2'999, kThen + kLong - kRemember)).answer, Answer::kGranted);
+  EXPECT_EQ(Claim(At("new", 2'999, kThen + kLong - kRemember)).answer, ClaimVerdict::kGranted);
 }
 
 WINDOW_TEST_F(AgeingTest, IfAges, AnIdOfUnknownTimeIsGrantedWhereItIsNotKnown) {
   const OwnerEpoch owner_epoch = RaiseKnown(3);
   FinishMany(kThen);
   Tell(owner_epoch, 3'000, kThen + kLong);
-  EXPECT_EQ(Claim(At("timeless", 4'000, kNoLogTime)).answer, Answer::kGranted);
+  EXPECT_EQ(Claim(At("timeless", 4'000, kNoLogTime)).answer, ClaimVerdict::kGranted);
 }
 
 WINDOW_TEST_F(AgeingTest, (All<IfAges, IfIdsCross>), TheSlowestPartitionDecidesWhatIsForgotten) {
@@ -139,7 +140,7 @@ WINDOW_TEST_F(AgeingTest, (All<IfAges, IfIdsCross>), TheSlowestPartitionDecidesW
   FinishMany(kThen);
   Tell(slow, 1, kThen, 4);
   Tell(owner_epoch, 3'000, kThen + kLong);
-  EXPECT_EQ(Claim(At("x", 7, kThen, 4)).answer, Answer::kDuplicate);
+  EXPECT_EQ(Claim(At("x", 7, kThen, 4)).answer, ClaimVerdict::kDuplicate);
 }
 
 WINDOW_TEST_F(AgeingTest, (All<IfAges, IfIdsCross>),
@@ -149,7 +150,7 @@ WINDOW_TEST_F(AgeingTest, (All<IfAges, IfIdsCross>),
   Finish("x", 5, kThen, owner_epoch);
   FinishMany(kThen);
   Tell(owner_epoch, 3'000, kThen + kLong);
-  EXPECT_EQ(Claim(At("x", 7, kThen, 4)).answer, Answer::kDuplicate);
+  EXPECT_EQ(Claim(At("x", 7, kThen, 4)).answer, ClaimVerdict::kDuplicate);
 }
 
 WINDOW_TEST_F(AgeingTest, IfAges, APartitionWhoseLogTimeIsNotKnownKeepsEverything) {
@@ -157,7 +158,7 @@ WINDOW_TEST_F(AgeingTest, IfAges, APartitionWhoseLogTimeIsNotKnownKeepsEverythin
   Finish("x", 5, kThen, owner_epoch);
   FinishMany(kThen);
   Tell(owner_epoch, 3'000, kNoLogTime);
-  EXPECT_EQ(Claim(At("x", 9, kThen)).answer, Answer::kDuplicate);
+  EXPECT_EQ(Claim(At("x", 9, kThen)).answer, ClaimVerdict::kDuplicate);
 }
 
 WINDOW_TEST_F(AgeingTest, IfAges, AnIdAboveTheFrontierIsKeptHoweverOldItIs) {
@@ -166,7 +167,7 @@ WINDOW_TEST_F(AgeingTest, IfAges, AnIdAboveTheFrontierIsKeptHoweverOldItIs) {
   Finish("x", 50'000, kThen, owner_epoch);
   FinishMany(kThen, 20'000);
   Tell(owner_epoch, 10'000, kThen + kLong);
-  EXPECT_EQ(Claim(At("x", 50'001, kThen)).answer, Answer::kDuplicate);
+  EXPECT_EQ(Claim(At("x", 50'001, kThen)).answer, ClaimVerdict::kDuplicate);
 }
 
 WINDOW_TEST_F(AgeingTest, IfAges, AParkedIdDoesNotAge) {
@@ -176,7 +177,7 @@ WINDOW_TEST_F(AgeingTest, IfAges, AParkedIdDoesNotAge) {
   ASSERT_EQ(Park(parked, 7), MarkerChange::kMade);
   FinishMany(kThen);
   Tell(owner_epoch, 3'000, kThen + kLong);
-  EXPECT_EQ(Claim(At("parked", 9, kThen)).answer, Answer::kAttached);
+  EXPECT_EQ(Claim(At("parked", 9, kThen)).answer, ClaimVerdict::kAttached);
 }
 
 WINDOW_TEST_F(AgeingTest, IfAges, AnOpenIdDoesNotAge) {
@@ -194,7 +195,7 @@ WINDOW_TEST_F(AgeingTest, IfAges, ARestoredIdAgesByItsOwnTime) {
   ASSERT_EQ(Restore("x", {0, 3, 5}, owner_epoch, kThen + kLong), MarkerChange::kMade);
   FinishMany(kThen);
   Tell(owner_epoch, 3'000, kThen + kLong);
-  EXPECT_EQ(Claim(At("x", 9, kThen + kLong)).answer, Answer::kDuplicate);
+  EXPECT_EQ(Claim(At("x", 9, kThen + kLong)).answer, ClaimVerdict::kDuplicate);
 }
 
 // The log is at rest, so its watermark is the time of the clock. Then a producer sends what an
@@ -209,7 +210,7 @@ WINDOW_TEST_F(AgeingTest, IfAges, AnIdWithAnOldStampIsKnownFromTheWatermarkOn) {
   FinishMany(kThen, 2'002);
   Tell(owner_epoch, 4'000, kThen + kLong + kRemember);
   for (const char* id : {"x", "y"}) {
-    EXPECT_EQ(Claim(At(id, 5'000, kThen)).answer, Answer::kDuplicate) << id;
+    EXPECT_EQ(Claim(At(id, 5'000, kThen)).answer, ClaimVerdict::kDuplicate) << id;
   }
   FinishMany(kThen + 3 * kLong, 4'000);
   Tell(owner_epoch, 5'000, kThen + 3 * kLong);
@@ -228,7 +229,7 @@ WINDOW_TEST_F(AgeingTest, IfAges, AnIdWithAnOldStampIsKnownBeforeAnyWatermarkIs)
   Tell(owner_epoch, 4'000, kThen + kLong);
   Tell(owner_epoch, 4'001, kThen + kLong + kRemember);
   for (const char* id : {"x", "y"}) {
-    EXPECT_EQ(Claim(At(id, 5'000, kThen)).answer, Answer::kDuplicate) << id;
+    EXPECT_EQ(Claim(At(id, 5'000, kThen)).answer, ClaimVerdict::kDuplicate) << id;
   }
 }
 
@@ -240,7 +241,7 @@ WINDOW_TEST_F(AgeingTest, IfAges, AStampOfThePastLowersNoWatermark) {
   FinishMany(kThen);
   FinishFirst("x", 2'000, kThen, owner_epoch);
   Tell(owner_epoch, 4'000, kThen + kLong + kRemember);
-  EXPECT_EQ(Claim(At("x", 5'000, kThen)).answer, Answer::kDuplicate);
+  EXPECT_EQ(Claim(At("x", 5'000, kThen)).answer, ClaimVerdict::kDuplicate);
 }
 
 WINDOW_TEST_F(AgeingTest, IfAgesAndDurable, AWatermarkCountsForOldStampsAfterReopening) {
@@ -250,7 +251,7 @@ WINDOW_TEST_F(AgeingTest, IfAgesAndDurable, AWatermarkCountsForOldStampsAfterReo
   FinishMany(kThen);
   const OwnerEpoch owner_epoch = Raise(3);
   Tell(owner_epoch, 3'000, kThen + kLong + kRemember);
-  EXPECT_EQ(Claim(At("x", 4'000, kThen)).answer, Answer::kDuplicate);
+  EXPECT_EQ(Claim(At("x", 4'000, kThen)).answer, ClaimVerdict::kDuplicate);
 }
 
 WINDOW_TEST_F(AgeingTest, IfAges, TheProgressOfAFormerOwnerIsNotKept) {
@@ -259,7 +260,7 @@ WINDOW_TEST_F(AgeingTest, IfAges, TheProgressOfAFormerOwnerIsNotKept) {
   Finish("x", 5, kThen, owner_epoch);
   FinishMany(kThen);
   EXPECT_EQ(Tell(former, 3'000, kThen + kLong), MarkerChange::kFenced);
-  EXPECT_EQ(Claim(At("x", 9, kThen)).answer, Answer::kDuplicate);
+  EXPECT_EQ(Claim(At("x", 9, kThen)).answer, ClaimVerdict::kDuplicate);
 }
 
 WINDOW_TEST_F(AgeingTest, IfAges, ProgressWithoutOwnershipIsNotKept) {
@@ -267,7 +268,7 @@ WINDOW_TEST_F(AgeingTest, IfAges, ProgressWithoutOwnershipIsNotKept) {
   Finish("x", 5, kThen, owner_epoch);
   FinishMany(kThen);
   EXPECT_EQ(Tell(0, 3'000, kThen + kLong), MarkerChange::kFenced);
-  EXPECT_EQ(Claim(At("x", 9, kThen)).answer, Answer::kDuplicate);
+  EXPECT_EQ(Claim(At("x", 9, kThen)).answer, ClaimVerdict::kDuplicate);
 }
 
 WINDOW_TEST_F(AgeingTest, IfAgesAndDurable, ACopyOfAnIdThatHadAgedIsNotGrantedAfterReopening) {
@@ -286,7 +287,7 @@ WINDOW_TEST_F(AgeingTest, IfAgesAndDurable, AnIdInsideTheWindowIsKnownAfterReope
   FinishMany(kThen + kLong);
   Tell(owner_epoch, 9'000, kThen + kLong);
   Reopen();
-  EXPECT_EQ(Claim(At("x", 2'501, kThen + kLong)).answer, Answer::kDuplicate);
+  EXPECT_EQ(Claim(At("x", 2'501, kThen + kLong)).answer, ClaimVerdict::kDuplicate);
 }
 
 WINDOW_TEST_F(AgeingTest, IfAges, AWatermarkOfTheFutureIsNoReasonToForgetWhatIsNew) {
@@ -296,14 +297,14 @@ WINDOW_TEST_F(AgeingTest, IfAges, AWatermarkOfTheFutureIsNoReasonToForgetWhatIsN
   FinishMany(kThen + 50 * kRemember);
   EXPECT_EQ(Tell(owner_epoch, 1, LogTime::max()), MarkerChange::kMade);
   EXPECT_EQ(Tell(owner_epoch, 9'000, LogTime(milliseconds(INT64_MIN + 1))), MarkerChange::kMade);
-  EXPECT_EQ(Claim(At("x", 2'501, kThen + 50 * kRemember)).answer, Answer::kDuplicate);
+  EXPECT_EQ(Claim(At("x", 2'501, kThen + 50 * kRemember)).answer, ClaimVerdict::kDuplicate);
 }
 
 WINDOW_TEST_F(AgeingTest, IfAgesAndDurable, AnyProgressThatWasTakenCanBeReadAgain) {
   const OwnerEpoch owner_epoch = RaiseKnown(3);
   EXPECT_EQ(Tell(owner_epoch, INT64_MAX, LogTime::max()), MarkerChange::kMade);
   Reopen();
-  EXPECT_EQ(Claim(At("x", 5, kThen)).answer, Answer::kGranted);
+  EXPECT_EQ(Claim(At("x", 5, kThen)).answer, ClaimVerdict::kGranted);
 }
 
 WINDOW_TEST_F(AgeingTest, IfAgesAndDurable, WhatWasSyncedAndNotCommittedIsNotForgotten) {
@@ -315,7 +316,7 @@ WINDOW_TEST_F(AgeingTest, IfAgesAndDurable, WhatWasSyncedAndNotCommittedIsNotFor
   Reopen();
   Attempt again = At("x", 5, kThen);
   again.first = true;
-  EXPECT_EQ(Claim(again).answer, Answer::kDuplicate);
+  EXPECT_EQ(Claim(again).answer, ClaimVerdict::kDuplicate);
 }
 
 }  // namespace oncemq::conformance

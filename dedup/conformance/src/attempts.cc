@@ -8,7 +8,7 @@ WINDOW_TEST(IfStoresClaims, AFailedAttemptIsClaimedAtOnceAndCounted) {
   for (uint32_t attempt = 1; attempt < 4; attempt++) {
     const Attempt next = New();
     const ClaimAnswer answer = Claim(next);
-    EXPECT_EQ(answer.answer, Answer::kGranted);
+    EXPECT_EQ(answer.answer, ClaimVerdict::kGranted);
     EXPECT_EQ(answer.attempt, attempt);
     EXPECT_FALSE(answer.uncertain);
     EXPECT_EQ(ReleaseAsFailed(next), MarkerChange::kMade);
@@ -55,7 +55,7 @@ WINDOW_TEST(IfStoresClaims, AFailedAttemptHoldsNothing) {
   EXPECT_EQ(Park(failed, 1), MarkerChange::kFenced);
   Attempt other = New();
   other.fingerprint = 2;
-  EXPECT_EQ(Claim(other).answer, Answer::kGranted) << "nothing has happened yet";
+  EXPECT_EQ(Claim(other).answer, ClaimVerdict::kGranted) << "nothing has happened yet";
 }
 
 WINDOW_TEST(IfStoresClaims, AnIdThatHasFailedIsRestored) {
@@ -81,7 +81,7 @@ WINDOW_TEST(IfStoresClaimsAndDurable, FailedAttemptsAreCountedOnAfterTheStoreIsO
   ASSERT_NO_FATAL_FAILURE(Reopen());
   const Attempt second = New();
   const ClaimAnswer again = Claim(second);
-  EXPECT_EQ(again.answer, Answer::kGranted);
+  EXPECT_EQ(again.answer, ClaimVerdict::kGranted);
   EXPECT_EQ(again.attempt, 2u);
   EXPECT_FALSE(again.uncertain);
   ReleaseAsFailed(second);
@@ -90,7 +90,7 @@ WINDOW_TEST(IfStoresClaimsAndDurable, FailedAttemptsAreCountedOnAfterTheStoreIsO
   EXPECT_EQ(Claim(third).attempt, 3u);
   EXPECT_EQ(Complete(third), MarkerChange::kMade);
   ASSERT_NO_FATAL_FAILURE(Reopen());
-  EXPECT_EQ(Claim(New()).answer, Answer::kDuplicate);
+  EXPECT_EQ(Claim(New()).answer, ClaimVerdict::kDuplicate);
 }
 
 }  // namespace oncemq::conformance

@@ -38,7 +38,7 @@ WINDOW_TEST(Always, AReleasedIdIsNewAgain) {
   EXPECT_EQ(Release(holder), MarkerChange::kMade);
   EXPECT_EQ(StateOf(), MarkerState::kNone);
   const ClaimAnswer next = Claim(New());
-  EXPECT_EQ(next.answer, Answer::kGranted);
+  EXPECT_EQ(next.answer, ClaimVerdict::kGranted);
   EXPECT_EQ(next.attempt, 1u);
   EXPECT_FALSE(next.uncertain);
 }
@@ -92,7 +92,7 @@ WINDOW_TEST(IfStoresClaims, TheNextClaimAfterAnUncertainReleaseIsGrantedAtOnceAn
   Claim(holder);
   ReleaseAsUncertain(holder);
   const ClaimAnswer next = Claim(New());
-  EXPECT_EQ(next.answer, Answer::kGranted);
+  EXPECT_EQ(next.answer, ClaimVerdict::kGranted);
   EXPECT_TRUE(next.uncertain);
   EXPECT_EQ(next.attempt, 2u);
 }
@@ -102,7 +102,7 @@ WINDOW_TEST(IfStoresClaims, TheSameTokenIsToldOfItsOwnUncertainReleaseToo) {
   Claim(holder);
   ReleaseAsUncertain(holder);
   const ClaimAnswer again = Claim(holder);
-  EXPECT_EQ(again.answer, Answer::kGranted);
+  EXPECT_EQ(again.answer, ClaimVerdict::kGranted);
   EXPECT_TRUE(again.uncertain);
   EXPECT_EQ(again.attempt, 2u);
 }
@@ -126,7 +126,7 @@ WINDOW_TEST(IfStoresClaims, ALaterPlainReleaseDoesNotWipeOutTheDoubt) {
   Claim(second);
   EXPECT_EQ(Release(second), MarkerChange::kMade);
   const ClaimAnswer third = Claim(New());
-  EXPECT_EQ(third.answer, Answer::kGranted);
+  EXPECT_EQ(third.answer, ClaimVerdict::kGranted);
   EXPECT_TRUE(third.uncertain);
   EXPECT_EQ(third.attempt, 2u) << "the second was taken back";
 }
@@ -145,7 +145,7 @@ WINDOW_TEST(Always, ALateTruthIsKeptAfterAnUncertainRelease) {
   Claim(holder);
   ReleaseAsUncertain(holder);
   EXPECT_EQ(Complete(holder), MarkerChange::kMade);
-  EXPECT_EQ(Claim(New()).answer, Answer::kDuplicate);
+  EXPECT_EQ(Claim(New()).answer, ClaimVerdict::kDuplicate);
 }
 
 WINDOW_TEST(IfStoresClaims, OnlyTheTokenOfTheClaimParks) {
@@ -213,7 +213,7 @@ WINDOW_TEST(IfStoresClaims, OnlyTheTokenOfTheClaimRenews) {
 WINDOW_TEST(Always, ARestoredIdIsADuplicateWithoutAResult) {
   EXPECT_EQ(Restore("x", {0, 3, 5}, 0), MarkerChange::kMade);
   const ClaimAnswer copy = Claim(New());
-  EXPECT_EQ(copy.answer, Answer::kDuplicate);
+  EXPECT_EQ(copy.answer, ClaimVerdict::kDuplicate);
   EXPECT_TRUE(copy.same_delivery);
   EXPECT_EQ(copy.result, "");
 }

@@ -11,7 +11,7 @@ WINDOW_TEST(IfDurable, WhatWasDoneIsDoneAfterTheStoreIsOpenedAgain) {
   Complete(first, "kept");
   ASSERT_NO_FATAL_FAILURE(Reopen());
   const ClaimAnswer copy = Claim(New());
-  EXPECT_EQ(copy.answer, Answer::kDuplicate);
+  EXPECT_EQ(copy.answer, ClaimVerdict::kDuplicate);
   EXPECT_TRUE(copy.same_delivery);
   EXPECT_EQ(copy.result, subject().can().keeps_results ? "kept" : "");
   // Where claims end with their process nobody is left to ask again.
@@ -25,7 +25,7 @@ WINDOW_TEST(IfDurable, WhatWasParkedIsParkedAfterTheStoreIsOpenedAgain) {
   Park(first, 9);
   ASSERT_NO_FATAL_FAILURE(Reopen());
   const ClaimAnswer copy = Claim(New());
-  EXPECT_EQ(copy.answer, Answer::kAttached);
+  EXPECT_EQ(copy.answer, ClaimVerdict::kAttached);
   EXPECT_EQ(copy.entry, 9u);
 }
 
@@ -35,7 +35,7 @@ WINDOW_TEST(IfDurable, OwnershipsRiseAcrossOpeningsOfTheStore) {
   EXPECT_GT(Raise(3), before);
   Attempt zombie = New();
   zombie.owner_epoch = before;
-  EXPECT_EQ(Claim(zombie).answer, Answer::kFenced);
+  EXPECT_EQ(Claim(zombie).answer, ClaimVerdict::kFenced);
 }
 
 WINDOW_TEST(IfStoresClaimsAndDurable, ADoubtSurvivesTheOpening) {
@@ -44,7 +44,7 @@ WINDOW_TEST(IfStoresClaimsAndDurable, ADoubtSurvivesTheOpening) {
   ReleaseAsUncertain(first);
   ASSERT_NO_FATAL_FAILURE(Reopen());
   const ClaimAnswer next = Claim(New());
-  EXPECT_EQ(next.answer, Answer::kGranted);
+  EXPECT_EQ(next.answer, ClaimVerdict::kGranted);
   EXPECT_TRUE(next.uncertain);
 }
 

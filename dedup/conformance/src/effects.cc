@@ -43,7 +43,7 @@ class EffectsTest : public WindowTest {
   }
   Attempt Granted(std::string_view id) {
     const Attempt attempt = New(id);
-    EXPECT_EQ(Claim(attempt).answer, Answer::kGranted);
+    EXPECT_EQ(Claim(attempt).answer, ClaimVerdict::kGranted);
     return attempt;
   }
   // Completes them all with the effects; the answers, which are all the same.
@@ -103,21 +103,21 @@ WINDOW_TEST_F(EffectsTest, AtAtomicIfDurable, EffectAndMarkerOutliveTheProcessTo
   EXPECT_EQ(Sum("sum"), 41);
   EXPECT_EQ(StateOf("x"), MarkerState::kDone);
   EXPECT_EQ(Row("lost"), std::nullopt);
-  EXPECT_EQ(Claim(New("y")).answer, Answer::kGranted);
+  EXPECT_EQ(Claim(New("y")).answer, ClaimVerdict::kGranted);
 }
 
 WINDOW_TEST_F(EffectsTest, AtAtomic, WhereOneClaimIsLostNothingOfTheBatchIsWritten) {
   const OwnerEpoch first = Raise(3);
   Attempt lost = New("x");
   lost.owner_epoch = first;
-  EXPECT_EQ(Claim(lost).answer, Answer::kGranted);
+  EXPECT_EQ(Claim(lost).answer, ClaimVerdict::kGranted);
   const Attempt kept = Granted("y");
   const auto effects = NewBatch();
   Do(*effects, "row of x", "value");
   Do(*effects, "row of y", "value");
   Attempt successor = New("x");
   successor.owner_epoch = Raise(3);
-  EXPECT_EQ(Claim(successor).answer, Answer::kGranted) << "takes over at once";
+  EXPECT_EQ(Claim(successor).answer, ClaimVerdict::kGranted) << "takes over at once";
   EXPECT_EQ(CompleteWith(*effects, {lost, kept}), MarkerChange::kFenced);
   EXPECT_EQ(Row("row of x"), std::nullopt);
   EXPECT_EQ(Row("row of y"), std::nullopt);

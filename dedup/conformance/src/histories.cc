@@ -25,7 +25,7 @@ struct HistoryCall {
   Token token;
   uint64_t began;
   uint64_t ended;
-  Answer answer;        // of a claim
+  ClaimVerdict answer;  // of a claim
   MarkerChange change;  // of the others
 };
 
@@ -41,13 +41,13 @@ bool Fits(const HistoryCall& call, State& state) {
   switch (call.kind) {
     case Kind::kClaim:
       if (state.is == State::Is::kDone) {
-        return call.answer == Answer::kDuplicate;
+        return call.answer == ClaimVerdict::kDuplicate;
       }
       if (state.is == State::Is::kHeld && !mine) {
-        return call.answer == Answer::kInFlight;
+        return call.answer == ClaimVerdict::kInFlight;
       }
       state = {State::Is::kHeld, call.token};
-      return call.answer == Answer::kGranted;
+      return call.answer == ClaimVerdict::kGranted;
     case Kind::kComplete:
       state.is = mine ? State::Is::kDone : state.is;
       return (call.change == MarkerChange::kMade) == mine;
@@ -101,7 +101,7 @@ void Play(Window& window, const std::string& id, int client, std::atomic<uint64_
   Token token{static_cast<uint64_t>(client) + 1, 1};
   Kind kind = Kind::kClaim;
   for (int i = 0; i < kCallsOfClient; i++) {
-    HistoryCall call{kind, token, time++, 0, Answer::kIncomplete, MarkerChange::kFenced};
+    HistoryCall call{kind, token, time++, 0, ClaimVerdict::kIncomplete, MarkerChange::kFenced};
     ClaimAnswer answer;
     bool answered = false;
     if (kind == Kind::kClaim) {
@@ -115,9 +115,9 @@ void Play(Window& window, const std::string& id, int client, std::atomic<uint64_
       answered = window.Release({&request, 1}, {&call.change, 1}).has_value();
     }
     call.ended = time++;
-    call.answer = answered ? answer.answer : Answer::kIncomplete;
+    call.answer = answered ? answer.answer : ClaimVerdict::kIncomplete;
     calls.push_back(call);
-    if (kind == Kind::kClaim && call.answer == Answer::kGranted) {
+    if (kind == Kind::kClaim && call.answer == ClaimVerdict::kGranted) {
       kind = (client + i) % 3 == 0 ? Kind::kComplete : Kind::kRelease;
     } else {
       kind = Kind::kClaim;

@@ -27,7 +27,7 @@ WindowModel::Marker* WindowModel::FindOpen(std::string_view id, const Token& tok
 
 ClaimAnswer WindowModel::Claim(const ClaimRequest& request) {
   if (Fenced(request.owner_epoch, request.at)) {
-    return {.answer = Answer::kFenced};
+    return {.answer = ClaimVerdict::kFenced};
   }
   Marker* marker = Find(request.id);
   if (marker == nullptr) {
@@ -38,14 +38,14 @@ ClaimAnswer WindowModel::Claim(const ClaimRequest& request) {
   switch (marker->state) {
     case MarkerState::kDone:
       if (differs) {
-        return {.answer = Answer::kConflict};
+        return {.answer = ClaimVerdict::kConflict};
       }
-      return {.answer = Answer::kDuplicate,
+      return {.answer = ClaimVerdict::kDuplicate,
               .same_delivery = marker->at == request.at,
               .result = marker->result};
     case MarkerState::kParked:
     case MarkerState::kHanded:
-      return {.answer = Answer::kAttached, .entry = marker->entry, .attached = marker->state};
+      return {.answer = ClaimVerdict::kAttached, .entry = marker->entry, .attached = marker->state};
     default:
       break;
   }
@@ -53,18 +53,20 @@ ClaimAnswer WindowModel::Claim(const ClaimRequest& request) {
   if (marker->held && marker->token == request.token && now_ < longest) {
     marker->lease_end = std::min<microseconds>(now_ + times_.lease, longest);
     marker->owner_epoch = std::max(marker->owner_epoch, request.owner_epoch);
-    return {.answer = Answer::kGranted, .uncertain = marker->uncertain, .attempt = marker->attempt};
+    return {.answer = ClaimVerdict::kGranted,
+            .uncertain = marker->uncertain,
+            .attempt = marker->attempt};
   }
   if (differs) {
-    return {.answer = Answer::kConflict};
+    return {.answer = ClaimVerdict::kConflict};
   }
   const microseconds from = marker->held ? HolderEnds(*marker, request) : now_;
   if (now_ < from) {
-    return {.answer = Answer::kInFlight, .wait = from - now_};
+    return {.answer = ClaimVerdict::kInFlight, .wait = from - now_};
   }
   const bool uncertain = TakeoverIsUncertain(*marker);
   if (uncertain && request.not_if_uncertain) {
-    return {.answer = Answer::kInFlight, .uncertain = true};
+    return {.answer = ClaimVerdict::kInFlight, .uncertain = true};
   }
   marker->uncertain = uncertain;
   return Grant(*marker, request);
@@ -96,7 +98,8 @@ ClaimAnswer WindowModel::Grant(Marker& marker, const ClaimRequest& request) {
   if (request.fingerprint != 0) {
     marker.fingerprint = request.fingerprint;
   }
-  return {.answer = Answer::kGranted, .uncertain = marker.uncertain, .attempt = marker.attempt};
+  return {
+      .answer = ClaimVerdict::kGranted, .uncertain = marker.uncertain, .attempt = marker.attempt};
 }
 
 MarkerChange WindowModel::Complete(const CompleteRequest& request) {

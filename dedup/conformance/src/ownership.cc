@@ -31,7 +31,7 @@ WINDOW_TEST(Always, OwnershipsOfPartitionsAndSourcesAreIndependent) {
   owned.owner_epoch = Raise(3, 0);
   Raise(4, 0);
   Raise(3, 1);
-  EXPECT_EQ(Claim(owned).answer, Answer::kGranted);
+  EXPECT_EQ(Claim(owned).answer, ClaimVerdict::kGranted);
 }
 
 WINDOW_TEST(Always, NobodyOwnsWhatIsNoPartition) {
@@ -45,16 +45,16 @@ WINDOW_TEST(Always, AClaimUnderAnEarlierOwnershipIsFenced) {
   Attempt zombie = New();
   zombie.owner_epoch = Raise(3);
   Raise(3);
-  EXPECT_EQ(Claim(zombie).answer, Answer::kFenced);
+  EXPECT_EQ(Claim(zombie).answer, ClaimVerdict::kFenced);
   EXPECT_EQ(StateOf(), MarkerState::kNone);
 }
 
 WINDOW_TEST(Always, AClaimUnderAnOwnershipNobodyIssuedIsFenced) {
   Attempt claim = New();
   claim.owner_epoch = 1;
-  EXPECT_EQ(Claim(claim).answer, Answer::kFenced);
+  EXPECT_EQ(Claim(claim).answer, ClaimVerdict::kFenced);
   claim.owner_epoch = Raise(3) + 1;
-  EXPECT_EQ(Claim(claim).answer, Answer::kFenced);
+  EXPECT_EQ(Claim(claim).answer, ClaimVerdict::kFenced);
   EXPECT_EQ(StateOf(), MarkerState::kNone);
 }
 
@@ -65,12 +65,12 @@ WINDOW_TEST(Always, FencedComesBeforeEveryOtherAnswer) {
   Attempt zombie = New();
   zombie.owner_epoch = Raise(3);
   Raise(3);
-  EXPECT_EQ(Claim(zombie).answer, Answer::kFenced);
+  EXPECT_EQ(Claim(zombie).answer, ClaimVerdict::kFenced);
 }
 
 WINDOW_TEST(Always, WhoOwnsNothingMayClaimBesideAnOwner) {
   Raise(3);
-  EXPECT_EQ(Claim(New()).answer, Answer::kGranted);
+  EXPECT_EQ(Claim(New()).answer, ClaimVerdict::kGranted);
 }
 
 WINDOW_TEST(AtGuarded, TheNewOwnerTakesItsPartitionsDeliveryOverAtOnce) {
@@ -80,7 +80,7 @@ WINDOW_TEST(AtGuarded, TheNewOwnerTakesItsPartitionsDeliveryOverAtOnce) {
   Attempt next = New();
   next.owner_epoch = Raise(3);
   const ClaimAnswer answer = Claim(next);
-  EXPECT_EQ(answer.answer, Answer::kGranted);
+  EXPECT_EQ(answer.answer, ClaimVerdict::kGranted);
   EXPECT_EQ(answer.attempt, 2u);
   EXPECT_FALSE(answer.uncertain);
   EXPECT_EQ(Complete(old), MarkerChange::kFenced);
@@ -93,7 +93,7 @@ WINDOW_TEST(AtOpaque, TheNewOwnerWaitsWhileTheOldOnesHandlerMayStillAct) {
   Claim(old);
   Attempt next = New();
   next.owner_epoch = Raise(3);
-  EXPECT_EQ(Claim(next).answer, Answer::kInFlight);
+  EXPECT_EQ(Claim(next).answer, ClaimVerdict::kInFlight);
   EXPECT_EQ(Peek().token, old.token);
 }
 
@@ -107,10 +107,10 @@ WINDOW_TEST(WithLeasesAtOpaque, TheNewOwnerWaitsForTheHandlerTimeoutAndIsToldOfT
   EXPECT_GT(early.wait, kTimes.lease);
   EXPECT_LE(early.wait, kTimes.handler_timeout);
   Advance(kTimes.lease + kALittle);
-  EXPECT_EQ(Claim(next).answer, Answer::kInFlight);
+  EXPECT_EQ(Claim(next).answer, ClaimVerdict::kInFlight);
   Advance(kTimes.handler_timeout - kTimes.lease);
   const ClaimAnswer late = Claim(next);
-  EXPECT_EQ(late.answer, Answer::kGranted);
+  EXPECT_EQ(late.answer, ClaimVerdict::kGranted);
   EXPECT_TRUE(late.uncertain);
   EXPECT_EQ(late.attempt, 2u);
 }
@@ -124,11 +124,11 @@ WINDOW_TEST(WithLeasesAtOpaque, TheHandlerTimeoutRunsFromTheMomentTheOwnershipWa
   Renew(old);
   Advance(kTimes.lease - kALittle);
   next.owner_epoch = Raise(3);
-  EXPECT_EQ(Claim(next).answer, Answer::kInFlight);
+  EXPECT_EQ(Claim(next).answer, ClaimVerdict::kInFlight);
   Advance(kTimes.handler_timeout - kALittle);
-  EXPECT_EQ(Claim(next).answer, Answer::kInFlight);
+  EXPECT_EQ(Claim(next).answer, ClaimVerdict::kInFlight);
   Advance(kALittle + kALittle);
-  EXPECT_EQ(Claim(next).answer, Answer::kGranted);
+  EXPECT_EQ(Claim(next).answer, ClaimVerdict::kGranted);
 }
 
 WINDOW_TEST((All<WithLeasesAtOpaque, IfIdsCross>),
@@ -141,10 +141,10 @@ WINDOW_TEST((All<WithLeasesAtOpaque, IfIdsCross>),
   copy.at.partition = 4;
   copy.owner_epoch = Raise(4);
   Advance(kTimes.lease + kALittle);
-  EXPECT_EQ(Claim(copy).answer, Answer::kInFlight) << "its silence proves nothing";
+  EXPECT_EQ(Claim(copy).answer, ClaimVerdict::kInFlight) << "its silence proves nothing";
   Advance(kTimes.handler_timeout - kTimes.lease);
   const ClaimAnswer late = Claim(copy);
-  EXPECT_EQ(late.answer, Answer::kGranted);
+  EXPECT_EQ(late.answer, ClaimVerdict::kGranted);
   EXPECT_TRUE(late.uncertain);
 }
 
@@ -156,7 +156,7 @@ WINDOW_TEST(IfStoresClaims, TheNewOwnerNeedNotWaitForAClaimThatNobodyHolds) {
   Attempt next = New();
   next.owner_epoch = Raise(3);
   const ClaimAnswer answer = Claim(next);
-  EXPECT_EQ(answer.answer, Answer::kGranted);
+  EXPECT_EQ(answer.answer, ClaimVerdict::kGranted);
   EXPECT_TRUE(answer.uncertain);
 }
 
@@ -164,9 +164,9 @@ WINDOW_TEST(IfStoresClaims, TheSameCoordinatesWithoutOwnershipProveNothing) {
   Attempt live = New();
   live.owner_epoch = Raise(3);
   Claim(live);
-  EXPECT_EQ(Claim(New()).answer, Answer::kInFlight);
+  EXPECT_EQ(Claim(New()).answer, ClaimVerdict::kInFlight);
   Raise(3);
-  EXPECT_EQ(Claim(New()).answer, Answer::kInFlight);
+  EXPECT_EQ(Claim(New()).answer, ClaimVerdict::kInFlight);
   EXPECT_EQ(Peek().token, live.token);
 }
 
@@ -176,7 +176,7 @@ WINDOW_TEST(IfStoresClaims, TheSameOwnerDoesNotTakeOverFromItself) {
   Claim(first);
   Attempt second = New();
   second.owner_epoch = first.owner_epoch;
-  EXPECT_EQ(Claim(second).answer, Answer::kInFlight);
+  EXPECT_EQ(Claim(second).answer, ClaimVerdict::kInFlight);
 }
 
 WINDOW_TEST(IfStoresClaims, AnOwnerDoesNotTakeOverFromAReplayThatMayBeAlive) {
@@ -184,7 +184,7 @@ WINDOW_TEST(IfStoresClaims, AnOwnerDoesNotTakeOverFromAReplayThatMayBeAlive) {
   Claim(replay);
   Attempt owner = New();
   owner.owner_epoch = Raise(3);
-  EXPECT_EQ(Claim(owner).answer, Answer::kInFlight);
+  EXPECT_EQ(Claim(owner).answer, ClaimVerdict::kInFlight);
   EXPECT_EQ(Complete(replay), MarkerChange::kMade);
 }
 
@@ -196,7 +196,7 @@ WINDOW_TEST((All<IfStoresClaims, IfIdsCross>), OwnershipOfAnotherDeliveryProvesN
     Attempt copy = New();
     copy.at = at;
     copy.owner_epoch = Raise(at.partition, at.source);
-    EXPECT_EQ(Claim(copy).answer, Answer::kInFlight);
+    EXPECT_EQ(Claim(copy).answer, ClaimVerdict::kInFlight);
   }
   EXPECT_EQ(Peek().token, live.token);
 }
@@ -207,7 +207,7 @@ WINDOW_TEST(Always, ALateTruthIsKeptAfterTheOwnershipIsOver) {
   Claim(old);
   Raise(3);
   EXPECT_EQ(Complete(old), MarkerChange::kMade);
-  EXPECT_EQ(Claim(New()).answer, Answer::kDuplicate);
+  EXPECT_EQ(Claim(New()).answer, ClaimVerdict::kDuplicate);
 }
 
 WINDOW_TEST(Always, AClaimUnderAnEarlierOwnershipIsReleased) {
@@ -243,7 +243,7 @@ WINDOW_TEST(IfStoresClaims, AClaimRepeatedUnderANewerOwnershipCarriesIt) {
   EXPECT_EQ(Renew(attempt), MarkerChange::kMade);
   Attempt copy = New();
   copy.owner_epoch = attempt.owner_epoch;
-  EXPECT_EQ(Claim(copy).answer, Answer::kInFlight);
+  EXPECT_EQ(Claim(copy).answer, ClaimVerdict::kInFlight);
 }
 
 WINDOW_TEST(Always, ARestoreUnderAnEarlierOwnershipIsFenced) {
@@ -261,7 +261,7 @@ WINDOW_TEST(Always, WhatTheCommitCallsFinishedIsRestoredOverALowerOwnership) {
   EXPECT_EQ(Restore("x", old.at, Raise(3)), MarkerChange::kMade);
   EXPECT_EQ(StateOf(), MarkerState::kDone);
   EXPECT_EQ(Complete(old), MarkerChange::kFenced);
-  EXPECT_EQ(Claim(New()).answer, Answer::kDuplicate);
+  EXPECT_EQ(Claim(New()).answer, ClaimVerdict::kDuplicate);
 }
 
 WINDOW_TEST((All<WithLeases, IfIdsCross>),
@@ -308,11 +308,11 @@ WINDOW_TEST(WithFingerprints, AnIdIsRestoredWithThePayloadOfItsFirstCopy) {
   EXPECT_EQ(Restore("x", {0, 3, 6}, 0, kNoLogTime, 2), MarkerChange::kMade);
   Attempt copy = New();
   copy.fingerprint = 1;
-  EXPECT_EQ(Claim(copy).answer, Answer::kDuplicate);
+  EXPECT_EQ(Claim(copy).answer, ClaimVerdict::kDuplicate);
   copy = New();
   copy.fingerprint = 2;
-  EXPECT_EQ(Claim(copy).answer, Answer::kConflict);
-  EXPECT_EQ(Claim(New()).answer, Answer::kDuplicate) << "without a fingerprint";
+  EXPECT_EQ(Claim(copy).answer, ClaimVerdict::kConflict);
+  EXPECT_EQ(Claim(New()).answer, ClaimVerdict::kDuplicate) << "without a fingerprint";
 }
 
 WINDOW_TEST(WithFingerprints, ADesertedClaimIsRestoredWithTheFingerprintThatItLacks) {
@@ -322,7 +322,7 @@ WINDOW_TEST(WithFingerprints, ADesertedClaimIsRestoredWithTheFingerprintThatItLa
   EXPECT_EQ(Restore("x", kHere, 0, kNoLogTime, 1), MarkerChange::kMade);
   Attempt copy = New();
   copy.fingerprint = 2;
-  EXPECT_EQ(Claim(copy).answer, Answer::kConflict);
+  EXPECT_EQ(Claim(copy).answer, ClaimVerdict::kConflict);
 }
 
 }  // namespace oncemq::conformance

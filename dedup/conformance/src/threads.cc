@@ -36,11 +36,11 @@ Token TokenOf(int thread, int round) {
 }
 
 // The calls below send no assertion from a thread: they return what happened.
-Answer ClaimFrom(Window& window, const Attempt& a) {
+ClaimVerdict ClaimFrom(Window& window, const Attempt& a) {
   const ClaimRequest request{a.id, a.token, a.at, a.owner_epoch, a.fingerprint};
   ClaimAnswer answer;
   const bool answered = window.Claim({&request, 1}, {&answer, 1}).has_value();
-  return answered ? answer.answer : Answer::kIncomplete;
+  return answered ? answer.answer : ClaimVerdict::kIncomplete;
 }
 
 bool CompleteFrom(Window& window, const Attempt& a) {
@@ -54,13 +54,13 @@ bool CompleteFrom(Window& window, const Attempt& a) {
 WINDOW_TEST(IfStoresClaims, OfManyThreadsExactlyOneIsGrantedAnId) {
   for (int round = 0; round < 50; round++) {
     const std::string id = "id-" + std::to_string(round);
-    std::vector<Answer> answers(kThreads);
+    std::vector<ClaimVerdict> answers(kThreads);
     Together([&](int thread) {
       answers[static_cast<size_t>(thread)] =
           ClaimFrom(window(), {.id = id, .token = TokenOf(thread, round)});
     });
-    EXPECT_EQ(std::count(answers.begin(), answers.end(), Answer::kGranted), 1);
-    EXPECT_EQ(std::count(answers.begin(), answers.end(), Answer::kInFlight), kThreads - 1);
+    EXPECT_EQ(std::count(answers.begin(), answers.end(), ClaimVerdict::kGranted), 1);
+    EXPECT_EQ(std::count(answers.begin(), answers.end(), ClaimVerdict::kInFlight), kThreads - 1);
   }
 }
 
@@ -74,8 +74,8 @@ WINDOW_TEST(WithLeases, OfManyThreadsExactlyOneTakesAnEndedLeaseOver) {
   std::vector<std::atomic<int>> granted(kIds);
   Together([&](int thread) {
     for (size_t i = 0; i < kIds; i++) {
-      granted[i] +=
-          ClaimFrom(window(), {.id = ids[i], .token = TokenOf(thread, 0)}) == Answer::kGranted;
+      granted[i] += ClaimFrom(window(), {.id = ids[i], .token = TokenOf(thread, 0)}) ==
+                    ClaimVerdict::kGranted;
     }
   });
   for (const std::atomic<int>& count : granted) {
@@ -106,7 +106,7 @@ WINDOW_TEST(Always, OwnershipsRaisedAtOnceAreAllDifferentAndTheHighestHolds) {
     Attempt claim = New();
     claim.owner_epoch = owner_epoch;
     EXPECT_EQ(Claim(claim).answer,
-              owner_epoch == *all.rbegin() ? Answer::kGranted : Answer::kFenced);
+              owner_epoch == *all.rbegin() ? ClaimVerdict::kGranted : ClaimVerdict::kFenced);
   }
 }
 
@@ -127,15 +127,15 @@ WINDOW_TEST(IfStoresClaims, UnderAStormOfCopiesEachEffectHappensOnce) {
       const auto i = static_cast<size_t>((step + thread * 7) % kIds);
       for (int round = 0; failures == 0; round++) {
         const Attempt attempt{.id = ids[i], .token = TokenOf(thread, step * 1'000'000 + round)};
-        const Answer answer = ClaimFrom(window(), attempt);
-        if (answer == Answer::kDuplicate) {
+        const ClaimVerdict answer = ClaimFrom(window(), attempt);
+        if (answer == ClaimVerdict::kDuplicate) {
           break;
         }
-        if (answer == Answer::kInFlight) {
+        if (answer == ClaimVerdict::kInFlight) {
           std::this_thread::yield();
           continue;
         }
-        failures += answer != Answer::kGranted;
+        failures += answer != ClaimVerdict::kGranted;
         overlaps += running[i].fetch_add(1) != 0;
         std::this_thread::yield();
         running[i].fetch_sub(1);

@@ -29,12 +29,12 @@ class TimedTest : public WindowTest {
   }
   void Finish(milliseconds keep, std::string_view result = {}) {
     const Attempt attempt = Alone();
-    ASSERT_EQ(Claim(attempt).answer, Answer::kGranted);
+    ASSERT_EQ(Claim(attempt).answer, ClaimVerdict::kGranted);
     ASSERT_EQ(Complete(attempt, result, keep), MarkerChange::kMade);
   }
   void ExpectNew() {
     const ClaimAnswer next = Claim(Alone());
-    EXPECT_EQ(next.answer, Answer::kGranted);
+    EXPECT_EQ(next.answer, ClaimVerdict::kGranted);
     EXPECT_EQ(next.attempt, 1u);
     EXPECT_FALSE(next.uncertain);
   }
@@ -45,15 +45,15 @@ class TimedTest : public WindowTest {
 WINDOW_TEST_F(TimedTest, IfTimed, AClaimMayBeLeasedForLongerThanTheLongestLeaseOfTheWindow) {
   Claim(Leased(kLong));
   Advance(kLong - kALittle);
-  EXPECT_EQ(Claim(Alone()).answer, Answer::kInFlight);
+  EXPECT_EQ(Claim(Alone()).answer, ClaimVerdict::kInFlight);
   Advance(kALittle + kALittle);
-  EXPECT_EQ(Claim(Alone()).answer, Answer::kGranted);
+  EXPECT_EQ(Claim(Alone()).answer, ClaimVerdict::kGranted);
 }
 
 WINDOW_TEST_F(TimedTest, IfTimed, AClaimMayBeLeasedForLessThanTheLeaseOfTheWindow) {
   Claim(Leased(kALittle));
   Advance(kALittle + kALittle);
-  EXPECT_EQ(Claim(Alone()).answer, Answer::kGranted);
+  EXPECT_EQ(Claim(Alone()).answer, ClaimVerdict::kGranted);
 }
 
 WINDOW_TEST_F(TimedTest, IfTimed, ARenewalNeverShortensAClaim) {
@@ -62,7 +62,7 @@ WINDOW_TEST_F(TimedTest, IfTimed, ARenewalNeverShortensAClaim) {
   EXPECT_EQ(Renew(holder), MarkerChange::kMade);
   Advance(kLong - kALittle);
   EXPECT_EQ(Renew(holder), MarkerChange::kMade);
-  EXPECT_EQ(Claim(Alone()).answer, Answer::kInFlight);
+  EXPECT_EQ(Claim(Alone()).answer, ClaimVerdict::kInFlight);
 }
 
 WINDOW_TEST_F(TimedTest, IfTimed, ALongLeaseIsNotRenewedBeyondItsEnd) {
@@ -72,7 +72,7 @@ WINDOW_TEST_F(TimedTest, IfTimed, ALongLeaseIsNotRenewedBeyondItsEnd) {
   Renew(holder);
   Advance(kALittle + kALittle);
   EXPECT_EQ(Renew(holder), MarkerChange::kFenced);
-  EXPECT_EQ(Claim(Alone()).answer, Answer::kGranted);
+  EXPECT_EQ(Claim(Alone()).answer, ClaimVerdict::kGranted);
 }
 
 WINDOW_TEST_F(TimedTest, IfTimed, ARenewalMayBringALeaseBeyondTheLongestOfTheWindow) {
@@ -81,15 +81,15 @@ WINDOW_TEST_F(TimedTest, IfTimed, ARenewalMayBringALeaseBeyondTheLongestOfTheWin
   for (int i = 0; i < 2; i++) {
     EXPECT_EQ(Renew(holder, kLong), MarkerChange::kMade);
     Advance(kLong - kALittle);
-    EXPECT_EQ(Claim(Alone()).answer, Answer::kInFlight);
+    EXPECT_EQ(Claim(Alone()).answer, ClaimVerdict::kInFlight);
   }
   EXPECT_EQ(Renew(holder, kALittle + kALittle + kALittle), MarkerChange::kMade)
       << "past its max_lease";
   Advance(kALittle + kALittle);
-  EXPECT_EQ(Claim(Alone()).answer, Answer::kInFlight);
+  EXPECT_EQ(Claim(Alone()).answer, ClaimVerdict::kInFlight);
   Advance(kALittle + kALittle);
   EXPECT_EQ(Renew(holder, kLong), MarkerChange::kFenced) << "it has ended";
-  EXPECT_EQ(Claim(Alone()).answer, Answer::kGranted);
+  EXPECT_EQ(Claim(Alone()).answer, ClaimVerdict::kGranted);
 }
 
 WINDOW_TEST_F(TimedTest, IfTimed, AClaimRepeatedWithItsTokenKeepsItsOwnLease) {
@@ -97,7 +97,7 @@ WINDOW_TEST_F(TimedTest, IfTimed, AClaimRepeatedWithItsTokenKeepsItsOwnLease) {
   Claim(holder);
   Advance(kTimes.max_lease + kALittle);
   EXPECT_EQ(Claim(holder).attempt, 1u);
-  EXPECT_EQ(Claim(Alone()).answer, Answer::kInFlight);
+  EXPECT_EQ(Claim(Alone()).answer, ClaimVerdict::kInFlight);
   EXPECT_EQ(Complete(holder), MarkerChange::kMade);
 }
 
@@ -119,7 +119,7 @@ WINDOW_TEST_F(TimedTest, IfTimed, AnIdIsKnownForAsLongAsItIsKeptAndNewAfterIt) {
   Finish(kKeep, "result");
   Advance(kKeep - kALittle);
   const ClaimAnswer copy = Claim(Alone());
-  EXPECT_EQ(copy.answer, Answer::kDuplicate);
+  EXPECT_EQ(copy.answer, ClaimVerdict::kDuplicate);
   EXPECT_EQ(copy.result, "result");
   Advance(kALittle + kALittle);
   EXPECT_EQ(StateOf(), MarkerState::kNone);
@@ -131,7 +131,7 @@ WINDOW_TEST_F(TimedTest, IfTimed, ACopyDoesNotKeepAnIdLonger) {
   Advance(kKeep - kALittle);
   Attempt copy = Alone();
   copy.time = LogTime(milliseconds(1'600'000'000'000));
-  EXPECT_EQ(Claim(copy).answer, Answer::kDuplicate);
+  EXPECT_EQ(Claim(copy).answer, ClaimVerdict::kDuplicate);
   Advance(kALittle + kALittle);
   ExpectNew();
 }
@@ -158,13 +158,13 @@ WINDOW_TEST_F(TimedTest, IfTimed, AShorterTimeReplacesALongerOneThatHasEnded) {
 WINDOW_TEST_F(TimedTest, IfTimed, AnIdMayBeKeptForEver) {
   Finish(kForEver);
   Advance(1'000 * ConformanceSetup{}.remember);
-  EXPECT_EQ(Claim(Alone()).answer, Answer::kDuplicate);
+  EXPECT_EQ(Claim(Alone()).answer, ClaimVerdict::kDuplicate);
 }
 
 WINDOW_TEST_F(TimedTest, IfTimed, AnIdWithoutATimeIsKeptForAsLongAsTheWindowRemembers) {
   Finish(milliseconds(0));
   Advance(ConformanceSetup{}.remember - kALittle);
-  EXPECT_EQ(Claim(Alone()).answer, Answer::kDuplicate);
+  EXPECT_EQ(Claim(Alone()).answer, ClaimVerdict::kDuplicate);
 }
 
 WINDOW_TEST_F(TimedTest, IfTimed, AnIdOfAPartitionDoesNotAgeByTheClock) {
@@ -172,7 +172,7 @@ WINDOW_TEST_F(TimedTest, IfTimed, AnIdOfAPartitionDoesNotAgeByTheClock) {
   Claim(attempt);
   ASSERT_EQ(Complete(attempt, {}, kALittle), MarkerChange::kMade);
   Advance(kKeep);
-  EXPECT_EQ(Claim(New()).answer, Answer::kDuplicate);
+  EXPECT_EQ(Claim(New()).answer, ClaimVerdict::kDuplicate);
 }
 
 WINDOW_TEST_F(TimedTest, IfTimed, ACompletionIsRecognisedUntilItsIdHasEnded) {
@@ -194,7 +194,7 @@ WINDOW_TEST_F(TimedTest, IfTimed, AnIdThatHasEndedConflictsWithNothing) {
   Advance(kALittle + kALittle);
   Attempt other = Alone();
   other.fingerprint = 8;
-  EXPECT_EQ(Claim(other).answer, Answer::kGranted);
+  EXPECT_EQ(Claim(other).answer, ClaimVerdict::kGranted);
 }
 
 WINDOW_TEST_F(TimedTest, IfTimedAndDurable, TheTimeOfAnIdOutlivesTheProcess) {
@@ -224,7 +224,7 @@ WINDOW_TEST_F(TimedTest, IfTimed, WhatIsSweptWasKeptForItsTime) {
       ASSERT_TRUE(window().Claim(claims, answers));
       ASSERT_TRUE(window().Complete(completions, changes));
       for (size_t i = 0; i < claims.size(); i++) {
-        ASSERT_EQ(answers[i].answer, Answer::kGranted) << claims[i].id;
+        ASSERT_EQ(answers[i].answer, ClaimVerdict::kGranted) << claims[i].id;
         ASSERT_EQ(changes[i], MarkerChange::kMade) << claims[i].id;
       }
     }

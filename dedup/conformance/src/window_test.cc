@@ -37,10 +37,11 @@ void Register(const Case& test, const Subject& subject) {
                         [subject, make = test.make]() -> WindowTest* { return make(subject); });
 }
 
-template <class Request, class Answer>
-Answer One(Window& window, Status (Window::*call)(std::span<const Request>, std::span<Answer>),
-           const Request& request) {
-  Answer answer{};
+template <class Request, class ClaimVerdict>
+ClaimVerdict One(Window& window,
+                 Status (Window::*call)(std::span<const Request>, std::span<ClaimVerdict>),
+                 const Request& request) {
+  ClaimVerdict answer{};
   const Status status = (window.*call)({&request, 1}, {&answer, 1});
   EXPECT_TRUE(status.has_value()) << ToString(status.error());
   return answer;

@@ -8,7 +8,7 @@
 
 namespace oncemq {
 
-inline void PrintTo(Answer answer, std::ostream* out) {
+inline void PrintTo(ClaimVerdict answer, std::ostream* out) {
   *out << ToString(answer);
 }
 inline void PrintTo(MarkerState state, std::ostream* out) {

@@ -74,7 +74,7 @@ size_t ChunkOf(std::span<const Request> requests) {
 // Of a request that the first script has fulfilled.
 void FulfilledBy(const ClaimRequest&, ClaimAnswer& answer) {
   answer = ClaimAnswer{};
-  answer.answer = Answer::kGranted;
+  answer.answer = ClaimVerdict::kGranted;
   answer.attempt = 1;
 }
 template <class Request>

@@ -117,33 +117,33 @@ void BatchMachine::JudgeLane(size_t begin, size_t end) {
 bool BatchMachine::Judge(size_t i) {
   const ClaimAnswer& answer = answers_[progress_[i].request];
   switch (answer.answer) {
-    case Answer::kGranted:
+    case ClaimVerdict::kGranted:
       progress_[i].part = Part::kRun;
       progress_[i].claimed = true;
       progress_[i].attempt = answer.attempt;
       progress_[i].uncertain = answer.uncertain;
       return true;
-    case Answer::kDuplicate:
+    case ClaimVerdict::kDuplicate:
       Settle(i, DeliveryFate::kSuppressed);
       settlements_[i].same_delivery = answer.same_delivery;
       settlements_[i].text = answer.result;
       return true;
-    case Answer::kAttached:
+    case ClaimVerdict::kAttached:
       // Until messages can be parked, a parked marker stands for a refusal in the journal.
       Settle(i, DeliveryFate::kRejected);
       settlements_[i].attached = true;
       return true;
-    case Answer::kInFlight:
+    case ClaimVerdict::kInFlight:
       Settle(i, DeliveryFate::kWait, std::max(answer.wait, policy_.store_retry));
       return false;
-    case Answer::kConflict:
+    case ClaimVerdict::kConflict:
       settlements_[i].conflict = true;
       return Refuse(i, "conflict: its id came before with another payload");
-    case Answer::kOutsideWindow:
+    case ClaimVerdict::kOutsideWindow:
       return Refuse(i, "older than the window: nobody can know whether its effect has happened");
-    case Answer::kIncomplete:
+    case ClaimVerdict::kIncomplete:
       return Refuse(i, "the window is not complete for the range of this id");
-    case Answer::kFenced:
+    case ClaimVerdict::kFenced:
       SettleFenced(i, DeliveryFate::kOwnershipLost);
       return false;
   }
@@ -156,9 +156,9 @@ void BatchMachine::WithdrawFrom(size_t begin, size_t end) {
     switch (progress_[i].part) {
       case Part::kClaim:
         // Not judged yet: the answer tells whether there is something to release.
-        if (answers_[progress_[i].request].answer == Answer::kGranted) {
+        if (answers_[progress_[i].request].answer == ClaimVerdict::kGranted) {
           GiveUpClaim(i, DeliveryFate::kWithdrawn);
-        } else if (answers_[progress_[i].request].answer == Answer::kFenced) {
+        } else if (answers_[progress_[i].request].answer == ClaimVerdict::kFenced) {
           SettleFenced(i, DeliveryFate::kWithdrawn);
         } else {
           Settle(i, DeliveryFate::kWithdrawn);

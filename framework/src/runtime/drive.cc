@@ -72,7 +72,7 @@ bool OpenEffects(Job& job, const BatchItem& item, const DriveTools& tools) {
   std::vector<ClaimRequest> granted;
   const std::span<ClaimAnswer> answers = job.machine.claim_answers();
   for (size_t i = 0; i < job.machine.claims().size(); i++) {
-    if (answers[i].answer == Answer::kGranted) {
+    if (answers[i].answer == ClaimVerdict::kGranted) {
       granted.push_back(job.machine.claims()[i]);
     }
   }

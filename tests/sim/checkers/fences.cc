@@ -22,7 +22,8 @@ class Fences final : public Checker {
         Raise(record);
         break;
       case Op::kClaim:
-        if (record.phase == Phase::kOk && record.value == static_cast<int64_t>(Answer::kGranted)) {
+        if (record.phase == Phase::kOk &&
+            record.value == static_cast<int64_t>(ClaimVerdict::kGranted)) {
           Claim(record);
         }
         break;

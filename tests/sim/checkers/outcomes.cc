@@ -103,13 +103,13 @@ class Outcomes final : public Checker {
   }
 
   void Claim(const Record& record) {
-    const auto answer = static_cast<Answer>(record.value);
-    if (answer == Answer::kGranted) {
+    const auto answer = static_cast<ClaimVerdict>(record.value);
+    if (answer == ClaimVerdict::kGranted) {
       granted_.insert(record.token);
       if (!used_.try_emplace(record.token, record.id).second && used_[record.token] != record.id) {
         Broken("one token was used for two ids (rule 53)");
       }
-    } else if (answer == Answer::kDuplicate) {
+    } else if (answer == ClaimVerdict::kDuplicate) {
       done_.insert(Scope(record));
     }
   }

@@ -30,7 +30,8 @@ class Situations final : public Checker {
               FateOf(record) == DeliveryFate::kSuppressed && waited_.contains(record.delivery));
         break;
       case Op::kClaim:
-        if (record.phase == Phase::kOk && record.value == static_cast<int64_t>(Answer::kGranted)) {
+        if (record.phase == Phase::kOk &&
+            record.value == static_cast<int64_t>(ClaimVerdict::kGranted)) {
           Grant(record);
         }
         break;

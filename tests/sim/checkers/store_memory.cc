@@ -119,15 +119,16 @@ class StoreMemory final : public Checker {
   }
 
   void Claimed(Store& store, const Record& record) {
-    const auto answer = static_cast<Answer>(record.value);
-    if (answer == Answer::kOutsideWindow && record.offset >= store.top) {
+    const auto answer = static_cast<ClaimVerdict>(record.value);
+    if (answer == ClaimVerdict::kOutsideWindow && record.offset >= store.top) {
       Broken("offset " + std::to_string(record.offset) + " of p" +
              std::to_string(record.partition) +
              " is refused as too old, though nobody can have handled it before (rule 23)");
     }
     const bool below = At(record).stamp < store.newest - evidence_.config.remember_for &&
                        evidence_.config.remember_for > 0 && record.offset >= store.top;
-    evidence_.sometimes.Count(Situation::kFirstIsNeverOld, below && answer == Answer::kGranted);
+    evidence_.sometimes.Count(Situation::kFirstIsNeverOld,
+                              below && answer == ClaimVerdict::kGranted);
     const Micros* known = LastSeen(store, record.id);
     if (known == nullptr) {
       return;
@@ -135,18 +136,19 @@ class StoreMemory final : public Checker {
     const Micros age = At(record).stamp - *known;
     const Micros window = evidence_.config.remember_for;
     const bool behind = window > 0 && (age > window || evidence_.config.stamps > 0);
-    if (answer == Answer::kGranted && !behind) {
+    if (answer == ClaimVerdict::kGranted && !behind) {
       Broken("id " + std::to_string(record.id) + " of p" + std::to_string(record.partition) +
              " is granted again, " + std::to_string(age / kMilli) +
              " ms of log time after it was finished");
     }
     evidence_.sometimes.Count(Situation::kFreshCopyKnown,
-                              answer == Answer::kDuplicate && window > 0 && age > 0);
-    evidence_.sometimes.Count(Situation::kAgedCopyRan, answer == Answer::kGranted && age > window);
-    if (answer == Answer::kGranted) {
+                              answer == ClaimVerdict::kDuplicate && window > 0 && age > 0);
+    evidence_.sometimes.Count(Situation::kAgedCopyRan,
+                              answer == ClaimVerdict::kGranted && age > window);
+    if (answer == ClaimVerdict::kGranted) {
       store.synced.erase(record.id);
       store.fresh.erase(record.id);
-    } else if (answer == Answer::kDuplicate) {
+    } else if (answer == ClaimVerdict::kDuplicate) {
       Seen(store, record);
     }
   }

@@ -258,7 +258,7 @@ TEST_F(ServiceCommandsTest, WindowShowTellsWhatIsKeptOfAnId) {
   const ClaimRequest claim{id, token, at, owner_epoch, 0};
   ClaimAnswer answer;
   ASSERT_TRUE(window_->Claim({&claim, 1}, {&answer, 1}));
-  ASSERT_EQ(answer.answer, Answer::kGranted);
+  ASSERT_EQ(answer.answer, ClaimVerdict::kGranted);
   EXPECT_EQ(Show(id), json::parse(R"({"id_hex":"610062","state":"open","source":0,"partition":2,
       "offset":17,"uncertain":false,"holder":"0000000000000abc0000000000000005"})"));
   const ReleaseRequest release{id, token, true, at};

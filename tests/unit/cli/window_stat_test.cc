@@ -86,7 +86,7 @@ class WindowStat : public Command {
           .id = id, .token = token, .at = at, .owner_epoch = owner_epoch, .time = kThen};
       ClaimAnswer answer;
       ASSERT_TRUE(window_->Claim({&claim, 1}, {&answer, 1}));
-      ASSERT_EQ(answer.answer, Answer::kGranted);
+      ASSERT_EQ(answer.answer, ClaimVerdict::kGranted);
       const CompleteRequest complete{.id = id, .token = token, .at = at, .time = kThen};
       MarkerChange change{};
       ASSERT_TRUE(i == done || window_->Complete({&complete, 1}, {&change, 1}));

@@ -44,7 +44,7 @@ class LedgerTest : public ::testing::Test {
                              .owner_epoch = owner_epoch_.at(static_cast<size_t>(partition))};
     ClaimAnswer answer;
     ASSERT_TRUE(windows_->Claim({&claim, 1}, {&answer, 1}));
-    ASSERT_EQ(answer.answer, Answer::kGranted);
+    ASSERT_EQ(answer.answer, ClaimVerdict::kGranted);
     auto effects = windows_->NewEffects(0, partition, {});
     ASSERT_TRUE(effects);
     (*effects)->Begin();

@@ -23,7 +23,7 @@ class BatchMachineAtomic : public BatchMachineTest {
     Add(1, "x");
     Add(1, "y");
     Start();
-    Claim({Answer::kGranted, Answer::kGranted});
+    Claim({ClaimVerdict::kGranted, ClaimVerdict::kGranted});
     Handle({{"y", Reject{"the balance does not suffice"}}});
     Complete(MarkerChange::kFenced);
     EXPECT_EQ(FateOf(1), DeliveryFate::kWithdrawn);
@@ -35,7 +35,7 @@ TEST_F(BatchMachineAtomic, ARunIsAppliedAsAWhole) {
   Add(1, "x");
   Add(2, "y");
   Start();
-  Claim({Answer::kGranted, Answer::kGranted});
+  Claim({ClaimVerdict::kGranted, ClaimVerdict::kGranted});
   Handle();
   ASSERT_EQ(machine_->completions().size(), 2u);
   Complete();
@@ -48,7 +48,7 @@ TEST_F(BatchMachineAtomic, WithoutAnAnswerEverythingGoesTheWholeWayAgain) {
   Add(1, "x");
   Add(2, "y");
   Start();
-  Claim({Answer::kGranted, Answer::kGranted});
+  Claim({ClaimVerdict::kGranted, ClaimVerdict::kGranted});
   Handle();
   machine_->Completed(kLostReply);
   for (size_t i = 0; i < 2; i++) {
@@ -61,7 +61,7 @@ TEST_F(BatchMachineAtomic, ARefusedBatchIsLostForAllAndAskedAgainAtOnce) {
   Add(1, "x");
   Add(2, "y");
   Start();
-  Claim({Answer::kGranted, Answer::kGranted});
+  Claim({ClaimVerdict::kGranted, ClaimVerdict::kGranted});
   Handle();
   Complete(MarkerChange::kFenced);
   for (size_t i = 0; i < 2; i++) {
@@ -84,7 +84,7 @@ TEST_F(BatchMachineAtomic, WhatCannotBeWrittenGoesAgainAloneBeforeItStopsThePart
   Add(1, "x");
   Add(2, "y");
   Start();
-  Claim({Answer::kGranted, Answer::kGranted});
+  Claim({ClaimVerdict::kGranted, ClaimVerdict::kGranted});
   Handle();
   machine_->Completed(Error{Code::kInvalid, Effect::kNone, "the sum is too large"});
   for (size_t i = 0; i < 2; i++) {
@@ -97,7 +97,7 @@ TEST_F(BatchMachineAtomic, WhatCannotBeWrittenGoesAgainAloneBeforeItStopsThePart
 TEST_F(BatchMachineAtomic, ABatchThatCannotBeWrittenStopsThePartition) {
   Add(1, "x").alone = true;
   Start();
-  Claim({Answer::kGranted});
+  Claim({ClaimVerdict::kGranted});
   Handle();
   machine_->Completed(Error{Code::kInvalid, Effect::kNone, "the sum is too large"});
   EXPECT_EQ(Release(), std::vector<std::string>{"x"});
@@ -111,7 +111,7 @@ TEST_F(BatchMachineAtomic, ASlowMessageWhoseRunWasTakenApartGoesAgainAndAlone) {
   Add(2, "y");
   Add(3, "z");
   Start();
-  Claim({Answer::kGranted, Answer::kGranted, Answer::kGranted});
+  Claim({ClaimVerdict::kGranted, ClaimVerdict::kGranted, ClaimVerdict::kGranted});
   machine_->Next(BootTime{});
   machine_->Handled(Done{});
   machine_->Next(BootTime{});
@@ -132,7 +132,7 @@ TEST_F(BatchMachineAtomic, ASlowMessageThatWasFirstKeepsItsEffect) {
   Add(1, "x");
   Add(2, "y");
   Start();
-  Claim({Answer::kGranted, Answer::kGranted});
+  Claim({ClaimVerdict::kGranted, ClaimVerdict::kGranted});
   machine_->Next(BootTime{});
   std::vector<Settlement> others;
   machine_->SettleOthers(others);

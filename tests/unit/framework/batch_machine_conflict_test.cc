@@ -29,7 +29,7 @@ TEST_F(BatchMachineConflict, ACopyWithAnotherPayloadAsksTheWindowAfterItsOrigina
   ASSERT_EQ(machine_->claims().size(), 2u);
   EXPECT_EQ(machine_->claims()[1].fingerprint, 18u);
   EXPECT_NE(machine_->claims()[0].token, machine_->claims()[1].token);
-  Claim({Answer::kGranted, Answer::kConflict});
+  Claim({ClaimVerdict::kGranted, ClaimVerdict::kConflict});
   EXPECT_EQ(Handle().size(), 1u);
   Complete();
   ASSERT_EQ(machine_->step(), BatchStep::kJournal);
@@ -60,7 +60,7 @@ TEST_F(BatchMachineConflict, ACopyOfACarriedMessageAsksTheWindowBecauseTheMapDoe
   machine_->changes()[0] = MarkerChange::kMade;
   machine_->Restored({});
   ASSERT_EQ(machine_->claims().size(), 1u);
-  Claim({Answer::kConflict});
+  Claim({ClaimVerdict::kConflict});
   EXPECT_TRUE(Handle().empty());
   ASSERT_EQ(machine_->step(), BatchStep::kJournal);
   machine_->Journaled({}, 5);
@@ -73,7 +73,7 @@ TEST_F(BatchMachineConflict, IsDecidedAtOnceAndNotUndoneWhereTheFirstFails) {
   Add(1, "x", Stage::kFresh, false, 0, 17);
   Add(1, "x", Stage::kFresh, true, 0, 18);
   Start();
-  Claim({Answer::kGranted, Answer::kConflict});
+  Claim({ClaimVerdict::kGranted, ClaimVerdict::kConflict});
   Handle({{"x", Retry{}}});
   ASSERT_EQ(machine_->step(), BatchStep::kJournal);
   machine_->Journaled({}, 5);
@@ -86,7 +86,7 @@ TEST_F(BatchMachineConflict, StopsThePartitionByDefaultAndReleasesWhatIsBehindIt
   Add(1, "x", Stage::kFresh, false, 0, 18);
   Add(1, "y");
   Start();
-  Claim({Answer::kConflict, Answer::kGranted});
+  Claim({ClaimVerdict::kConflict, ClaimVerdict::kGranted});
   EXPECT_EQ(Release(), std::vector<std::string>{"y"});
   EXPECT_TRUE(Handle().empty());
   EXPECT_EQ(FateOf(0), DeliveryFate::kStop);
@@ -97,7 +97,7 @@ TEST_F(BatchMachineConflict, IsStillOneWhenItsRecordWasNotAnswered) {
   Use(Journaling());
   Add(1, "x", Stage::kFresh, false, 0, 18);
   Start();
-  Claim({Answer::kConflict});
+  Claim({ClaimVerdict::kConflict});
   Handle();
   machine_->Journaled(kLostReply, 0);
   EXPECT_EQ(FateOf(0), DeliveryFate::kPending);

@@ -38,7 +38,7 @@ class BatchMachineTest : public ::testing::Test {
     batch_.safe_until = BootTime::max();
     machine_->Start(batch_);
   }
-  void Claim(std::vector<Answer> answers) {
+  void Claim(std::vector<ClaimVerdict> answers) {
     ASSERT_EQ(machine_->step(), BatchStep::kClaim);
     ASSERT_EQ(machine_->claims().size(), answers.size());
     for (size_t i = 0; i < answers.size(); i++) {

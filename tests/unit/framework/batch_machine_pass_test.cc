@@ -18,7 +18,7 @@ TEST_F(BatchMachinePass, WhatHasNoIdIsHandledWithoutTheWindowAndCounted) {
   Start();
   ASSERT_EQ(machine_->claims().size(), 1u);
   EXPECT_EQ(machine_->claims()[0].id, "x");
-  Claim({Answer::kGranted});
+  Claim({ClaimVerdict::kGranted});
   EXPECT_EQ(Handle(), (std::vector<std::string>{"", "x"})) << "in the order of their lane";
   ASSERT_EQ(machine_->completions().size(), 1u);
   Complete();
@@ -52,7 +52,7 @@ TEST_F(BatchMachinePass, WhereThereIsAJournalItIsOnRecordBeforeItIsFinished) {
   Add(1, "");
   Add(2, "bad");
   Start();
-  Claim({Answer::kGranted});
+  Claim({ClaimVerdict::kGranted});
   Handle({{"bad", Reject{"never"}}});
   ASSERT_EQ(machine_->step(), BatchStep::kJournal);
   const auto entries = machine_->journal_entries();

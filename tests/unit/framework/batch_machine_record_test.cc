@@ -16,7 +16,7 @@ TEST_F(BatchMachineRecord, AResultThatTheWindowDoesNotKeepIsDroppedAndTheMessage
   Add(1, "x");
   Add(2, "y");
   Start();
-  Claim({Answer::kGranted, Answer::kGranted});
+  Claim({ClaimVerdict::kGranted, ClaimVerdict::kGranted});
   ASSERT_NE(machine_->Next(BootTime{}), nullptr);
   EXPECT_FALSE(machine_->Handled(Done{"12345"})) << "the shell has to say it";
   ASSERT_NE(machine_->Next(BootTime{}), nullptr);
@@ -35,7 +35,7 @@ TEST_F(BatchMachineRecord, ACompletionThatTheWindowFindsInvalidDoesNotInfectItsN
   Add(2, "y");
   Add(3, "z");
   Start();
-  Claim({Answer::kGranted, Answer::kGranted, Answer::kGranted});
+  Claim({ClaimVerdict::kGranted, ClaimVerdict::kGranted, ClaimVerdict::kGranted});
   Handle({{"x", Done{"a"}}, {"y", Done{"too much for this window"}}});
   ASSERT_EQ(machine_->completions().size(), 3u);
   machine_->Completed(kInvalidBatch);
@@ -58,7 +58,7 @@ TEST_F(BatchMachineRecord, ACompletionThatIsWrongInItselfWaitsAloneAndIsNotHandl
   Add(1, "x");
   Add(2, "y");
   Start();
-  Claim({Answer::kGranted, Answer::kGranted});
+  Claim({ClaimVerdict::kGranted, ClaimVerdict::kGranted});
   Handle();
   machine_->Completed(kInvalidBatch);
   machine_->Completed(kInvalidBatch);
@@ -73,7 +73,7 @@ TEST_F(BatchMachineRecord, ABatchWithoutAnswerIsRepeatedAsABatch) {
   Add(1, "x");
   Add(2, "y");
   Start();
-  Claim({Answer::kGranted, Answer::kGranted});
+  Claim({ClaimVerdict::kGranted, ClaimVerdict::kGranted});
   Handle();
   machine_->Completed(kLostReply);
   EXPECT_EQ(FateOf(0), DeliveryFate::kPending);
@@ -131,7 +131,7 @@ TEST_F(BatchMachineRefusal, IsAppendedOnceHoweverLongTheWindowIsDown) {
   Add(1, "x");
   Start();
   const Token token = machine_->claims()[0].token;
-  Claim({Answer::kGranted});
+  Claim({ClaimVerdict::kGranted});
   Handle({{"x", Reject{"no payment"}}});
   int appended = 0;
   for (int i = 0; i < 100; i++) {
@@ -158,7 +158,7 @@ TEST_F(BatchMachineRefusal, ThatWaitsForItsMarkerStaysOnRecordWhereAnotherHandle
   Add(1, "x", Stage::kRecorded, false, 55).entry = 17;
   Add(2, "y");
   Start();
-  Claim({Answer::kGranted});
+  Claim({ClaimVerdict::kGranted});
   ASSERT_NE(machine_->Next(BootTime{}), nullptr);
   std::vector<Settlement> others;
   machine_->SettleOthers(others);

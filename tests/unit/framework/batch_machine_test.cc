@@ -7,7 +7,7 @@ namespace {
 TEST_F(BatchMachineTest, GrantedHandledCompletedIsApplied) {
   Add(1, "x");
   Start();
-  Claim({Answer::kGranted});
+  Claim({ClaimVerdict::kGranted});
   EXPECT_EQ(Handle({{"x", Done{"receipt"}}}), std::vector<std::string>{"x"});
   EXPECT_EQ(machine_->completions()[0].result, "receipt");
   Complete();
@@ -18,7 +18,7 @@ TEST_F(BatchMachineTest, GrantedHandledCompletedIsApplied) {
 TEST_F(BatchMachineTest, ADuplicateIsSuppressedWithoutItsHandler) {
   Add(1, "x");
   Start();
-  Claim({Answer::kDuplicate});
+  Claim({ClaimVerdict::kDuplicate});
   EXPECT_TRUE(Handle().empty());
   EXPECT_EQ(FateOf(0), DeliveryFate::kSuppressed);
   EXPECT_FALSE(machine_->settlements()[0].handled);
@@ -32,7 +32,7 @@ TEST_F(BatchMachineTest, TheWindowLearnsTheTimeOfTheLastCopyThatFollows) {
   ASSERT_EQ(machine_->claims().size(), 1u);
   EXPECT_EQ(machine_->claims()[0].time, LogTime(milliseconds(1'000))) << "it is as old as it is";
   EXPECT_EQ(machine_->claims()[0].copies_until, LogTime(milliseconds(3'000)));
-  Claim({Answer::kGranted});
+  Claim({ClaimVerdict::kGranted});
   Handle();
   EXPECT_EQ(machine_->completions()[0].time, LogTime(milliseconds(3'000)));
 }
@@ -42,7 +42,7 @@ TEST_F(BatchMachineTest, BehindAWaitingHeadClaimsAreReleasedAtOnce) {
   Add(1, "y");
   Add(2, "z");
   Start();
-  Claim({Answer::kInFlight, Answer::kGranted, Answer::kGranted});
+  Claim({ClaimVerdict::kInFlight, ClaimVerdict::kGranted, ClaimVerdict::kGranted});
   EXPECT_EQ(Release(), std::vector<std::string>{"y"}) << "before any handler runs";
   EXPECT_EQ(Handle(), std::vector<std::string>{"z"});
   Complete();
@@ -56,7 +56,7 @@ TEST_F(BatchMachineTest, AfterARetryTheRestOfItsLaneIsWithdrawnAndNoClaimIsKept)
   Add(1, "y");
   Add(2, "z");
   Start();
-  Claim({Answer::kGranted, Answer::kGranted, Answer::kGranted});
+  Claim({ClaimVerdict::kGranted, ClaimVerdict::kGranted, ClaimVerdict::kGranted});
   EXPECT_EQ(Handle({{"x", Retry{milliseconds(5)}}}), (std::vector<std::string>{"x", "z"}));
   Complete();
   EXPECT_EQ(Release(), (std::vector<std::string>{"x", "y"}));
@@ -70,7 +70,7 @@ TEST_F(BatchMachineTest, TheReasonOfARetryComesWithItAndIsCutOff) {
   Add(1, "x");
   Add(2, "y");
   Start();
-  Claim({Answer::kGranted, Answer::kGranted});
+  Claim({ClaimVerdict::kGranted, ClaimVerdict::kGranted});
   Handle({{"x", Retry{.why = "the database is down"}}, {"y", Retry{.why = std::string(999, 'y')}}});
   Release();
   EXPECT_EQ(FateOf(0), DeliveryFate::kRetry);
@@ -83,7 +83,7 @@ TEST_F(BatchMachineTest, ACopyInTheRunFollowsItsOriginal) {
   Add(1, "x", Stage::kFresh, true);
   Start();
   ASSERT_EQ(machine_->claims().size(), 1u);
-  Claim({Answer::kGranted});
+  Claim({ClaimVerdict::kGranted});
   EXPECT_EQ(Handle().size(), 1u);
   Complete();
   EXPECT_EQ(FateOf(1), DeliveryFate::kSuppressed);
@@ -93,7 +93,7 @@ TEST_F(BatchMachineTest, ACopyOfWhatDidNotFinishIsNotSuppressed) {
   Add(1, "x");
   Add(1, "x", Stage::kFresh, true);
   Start();
-  Claim({Answer::kGranted});
+  Claim({ClaimVerdict::kGranted});
   Handle();
   Complete(MarkerChange::kFenced);
   EXPECT_EQ(FateOf(0), DeliveryFate::kWithdrawn);
@@ -110,7 +110,7 @@ TEST_F(BatchMachineTest, EqualHashesAreNoCopies) {
 TEST_F(BatchMachineTest, AFencedCompletionIsNeverDoneAndAsksTheWindowAgainWithANewToken) {
   Add(1, "x");
   Start();
-  Claim({Answer::kGranted});
+  Claim({ClaimVerdict::kGranted});
   Handle();
   Complete(MarkerChange::kFenced);
   EXPECT_EQ(FateOf(0), DeliveryFate::kWithdrawn);
@@ -137,7 +137,7 @@ TEST_F(BatchMachineTest, AClaimWithoutAnswerIsRepeatedWithItsToken) {
 TEST_F(BatchMachineTest, ACompletionWithoutAnswerIsRepeatedAndTheHandlerIsNot) {
   Add(1, "x");
   Start();
-  Claim({Answer::kGranted});
+  Claim({ClaimVerdict::kGranted});
   const Token token = machine_->claims()[0].token;
   Handle({{"x", Done{"receipt"}}});
   machine_->Completed(kLostReply);
@@ -158,7 +158,7 @@ TEST_F(BatchMachineTest, ACompletionWithoutAnswerIsRepeatedAndTheHandlerIsNot) {
 TEST_F(BatchMachineTest, AReleaseWithoutAnswerComesBeforeTheNextClaimWhichHasANewToken) {
   Add(1, "x");
   Start();
-  Claim({Answer::kGranted});
+  Claim({ClaimVerdict::kGranted});
   const Token token = machine_->claims()[0].token;
   Handle({{"x", Retry{}}});
   Release(kLostReply);
@@ -178,7 +178,7 @@ TEST_F(BatchMachineTest, PastTheSafeMomentNothingStartsAndClaimsAreReleased) {
   Add(1, "x");
   Add(2, "y");
   Start();
-  Claim({Answer::kGranted, Answer::kGranted});
+  Claim({ClaimVerdict::kGranted, ClaimVerdict::kGranted});
   ASSERT_NE(machine_->Next(BootTime{}), nullptr);
   machine_->Handled(Done{});
   EXPECT_EQ(machine_->Next(BootTime::max()), nullptr);
@@ -192,7 +192,7 @@ TEST_F(BatchMachineTest, ARefusalStopsThePartitionByDefault) {
   Add(1, "x");
   Add(1, "y");
   Start();
-  Claim({Answer::kGranted, Answer::kGranted});
+  Claim({ClaimVerdict::kGranted, ClaimVerdict::kGranted});
   Handle({{"x", Reject{"no payment"}}});
   Release();
   EXPECT_EQ(FateOf(0), DeliveryFate::kStop);
@@ -208,7 +208,7 @@ TEST_F(BatchMachineTest, AJournaledRefusalIsOnRecordBeforeItIsParkedAndItsCopyIs
   Add(1, "x", Stage::kFresh, true);
   Add(1, "y");
   Start();
-  Claim({Answer::kGranted, Answer::kGranted});
+  Claim({ClaimVerdict::kGranted, ClaimVerdict::kGranted});
   EXPECT_EQ(Handle({{"x", Reject{"no payment"}}}), (std::vector<std::string>{"x", "y"}));
   Complete();
   ASSERT_EQ(machine_->step(), BatchStep::kJournal);
@@ -230,7 +230,7 @@ TEST_F(BatchMachineTest, ARefusalThatCouldNotBeRecordedIsNotFinished) {
   Use(policy);
   Add(1, "x");
   Start();
-  Claim({Answer::kGranted});
+  Claim({ClaimVerdict::kGranted});
   Handle({{"x", Reject{"no payment"}}});
   machine_->Journaled(Error{Code::kUnavailable, Effect::kUnknown, "disk full"}, 0);
   EXPECT_EQ(FateOf(0), DeliveryFate::kPending);
@@ -243,7 +243,7 @@ TEST_F(BatchMachineTest, AtTheOpaqueLevelAFailedAttemptLeavesAnUncertainMarker) 
   Add(1, "x");
   Add(2, "y");
   Start();
-  Claim({Answer::kGranted, Answer::kGranted});
+  Claim({ClaimVerdict::kGranted, ClaimVerdict::kGranted});
   Handle({{"x", Retry{}}, {"y", Retry{{}, true}}});
   ASSERT_EQ(machine_->step(), BatchStep::kRelease);
   EXPECT_TRUE(machine_->releases()[0].uncertain);
@@ -254,7 +254,7 @@ TEST_F(BatchMachineTest, LostOwnershipSettlesTheLaneWithoutRunningIt) {
   Add(1, "x");
   Add(1, "y");
   Start();
-  Claim({Answer::kFenced, Answer::kFenced});
+  Claim({ClaimVerdict::kFenced, ClaimVerdict::kFenced});
   EXPECT_TRUE(Handle().empty());
   EXPECT_EQ(FateOf(0), DeliveryFate::kOwnershipLost);
   EXPECT_EQ(FateOf(1), DeliveryFate::kWithdrawn);
@@ -277,7 +277,7 @@ TEST_F(BatchMachineTest, ADeliveryThatWasRefusedBeforeIsNeitherHandledNorTakenFo
   EXPECT_TRUE(machine_->restores().empty());
   ASSERT_EQ(machine_->claims().size(), 1u);
   EXPECT_EQ(machine_->claims()[0].id, "y");
-  Claim({Answer::kGranted});
+  Claim({ClaimVerdict::kGranted});
   EXPECT_EQ(Handle().size(), 1u) << "the lane goes on behind it";
   Complete();
   EXPECT_EQ(FateOf(0), DeliveryFate::kRejected);
@@ -292,7 +292,7 @@ TEST_F(BatchMachineTest, ACarriedDeliveryWaitsForAnotherClaimAndNotForALostOwner
   machine_->changes()[0] = MarkerChange::kFenced;
   machine_->changes()[1] = MarkerChange::kInFlight;
   machine_->Restored({});
-  Claim({Answer::kFenced});
+  Claim({ClaimVerdict::kFenced});
   EXPECT_TRUE(Handle().empty());
   EXPECT_EQ(FateOf(0), DeliveryFate::kOwnershipLost);
   EXPECT_EQ(FateOf(1), DeliveryFate::kWithdrawn);
@@ -337,7 +337,7 @@ TEST_F(BatchMachineTest, TheHandlerIsToldHowOftenItWasCalledThoughTheWindowForgo
   Add(1, "x");
   batch_.items[0].attempt = 4;  // each was released plainly, so the window counts from 1 again
   Start();
-  Claim({Answer::kGranted});
+  Claim({ClaimVerdict::kGranted});
   const Grant* grant = machine_->Next(BootTime{});
   ASSERT_NE(grant, nullptr);
   EXPECT_EQ(grant->attempt, 5u);
@@ -347,7 +347,7 @@ TEST_F(BatchMachineTest, AttemptsOfEarlierOwnersCountAsFarAsTheWindowKnows) {
   Add(1, "x");
   batch_.items[0].attempt = 1;
   Start();
-  machine_->claim_answers()[0] = ClaimAnswer{.answer = Answer::kGranted, .attempt = 7};
+  machine_->claim_answers()[0] = ClaimAnswer{.answer = ClaimVerdict::kGranted, .attempt = 7};
   machine_->Claimed({});
   EXPECT_EQ(machine_->Next(BootTime{})->attempt, 7u);
 }
@@ -362,7 +362,7 @@ TEST_F(BatchMachineTest, TheHandlerIsToldThatItsOwnEarlierCallMayHaveHadItsEffec
     batch_.items[0].touched = true;
     Start();
     if (window) {
-      Claim({Answer::kGranted});
+      Claim({ClaimVerdict::kGranted});
     }
     const Grant* grant = machine_->Next(BootTime{});
     ASSERT_NE(grant, nullptr);
@@ -377,7 +377,7 @@ TEST_F(BatchMachineTest, TheDoubtOfAClaimOutlivesALostReply) {
   Add(1, "x");
   Start();
   machine_->claim_answers()[0] = ClaimAnswer{};
-  machine_->claim_answers()[0].answer = Answer::kGranted;
+  machine_->claim_answers()[0].answer = ClaimVerdict::kGranted;
   machine_->claim_answers()[0].uncertain = true;
   machine_->Claimed({});
   machine_->Recorded({});

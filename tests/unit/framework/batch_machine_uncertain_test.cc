@@ -12,7 +12,7 @@ class BatchMachineUncertainTest : public BatchMachineTest {
     ASSERT_EQ(machine_->step(), BatchStep::kClaim);
     for (ClaimAnswer& answer : machine_->claim_answers().first(machine_->claims().size())) {
       answer = ClaimAnswer{};
-      answer.answer = Answer::kGranted;
+      answer.answer = ClaimVerdict::kGranted;
       answer.attempt = 2;
       answer.uncertain = uncertain;
     }
@@ -53,7 +53,7 @@ TEST_F(BatchMachineUncertainTest, WithoutARecordNoUncertainCallIsMadeAndTheDoubt
   Add(0, "follows");
   Add(1, "certain");
   Start();
-  Claim({Answer::kGranted, Answer::kGranted, Answer::kGranted});
+  Claim({ClaimVerdict::kGranted, ClaimVerdict::kGranted, ClaimVerdict::kGranted});
   ASSERT_EQ(machine_->step(), BatchStep::kRecord);
   machine_->Recorded(kLostReply);
   EXPECT_EQ(Handle(), std::vector<std::string>{"certain"});

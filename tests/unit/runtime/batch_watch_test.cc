@@ -126,7 +126,7 @@ TEST_F(BatchWatchTest, OnlyOneCallThatLastsHangs) {
 // A run of claimed messages, at its handle step: `x` alone, and a lane where `b` waits behind `a`.
 class BatchWatchClaims : public ::testing::Test {
  protected:
-  void Begin(Answer head_of_lane, const Status& released = {}) {
+  void Begin(ClaimVerdict head_of_lane, const Status& released = {}) {
     oncemq::MessageBatch batch;
     for (const char* id : {"x", "a", "b"}) {
       BatchItem item;
@@ -138,7 +138,7 @@ class BatchWatchClaims : public ::testing::Test {
     batch.safe_until = BootTime::max();
     machine_.Start(batch);
     for (size_t i = 0; i < 3; i++) {
-      machine_.claim_answers()[i] = {.answer = i == 1 ? head_of_lane : Answer::kGranted};
+      machine_.claim_answers()[i] = {.answer = i == 1 ? head_of_lane : ClaimVerdict::kGranted};
     }
     machine_.Claimed({});
     if (machine_.step() == BatchStep::kRelease) {
@@ -163,7 +163,7 @@ class BatchWatchClaims : public ::testing::Test {
 };
 
 TEST_F(BatchWatchClaims, AreRenewedInTimeWhileTheHandlersRun) {
-  Begin(Answer::kGranted);
+  Begin(ClaimVerdict::kGranted);
   EXPECT_TRUE(Renewed(99).empty());
   EXPECT_EQ(Renewed(100), (std::vector<std::string>{"x", "a", "b"}));
   EXPECT_TRUE(Renewed(199).empty());
@@ -173,7 +173,7 @@ TEST_F(BatchWatchClaims, AreRenewedInTimeWhileTheHandlersRun) {
 }
 
 TEST_F(BatchWatchClaims, AreRenewedDuringTheirCompletionAndNoLossStopsIt) {
-  Begin(Answer::kGranted);
+  Begin(ClaimVerdict::kGranted);
   EXPECT_EQ(watch_.EndHandling(), BatchWatch::Ended::kOurs);
   watch_.BeginCompleting(machine_);
   watch_.SetStopAt(At(100));
@@ -186,17 +186,17 @@ TEST_F(BatchWatchClaims, AreRenewedDuringTheirCompletionAndNoLossStopsIt) {
 }
 
 TEST_F(BatchWatchClaims, ThatWereGivenBackAreNotRenewedOrTheRunWouldBeStoppedForThem) {
-  Begin(Answer::kInFlight);
+  Begin(ClaimVerdict::kInFlight);
   EXPECT_EQ(Renewed(100), std::vector<std::string>{"x"});
 }
 
 TEST_F(BatchWatchClaims, WhoseReleaseWasNotAnsweredAreNotRenewedEither) {
-  Begin(Answer::kInFlight, Error{Code::kTimeout, Effect::kUnknown, "no reply"});
+  Begin(ClaimVerdict::kInFlight, Error{Code::kTimeout, Effect::kUnknown, "no reply"});
   EXPECT_EQ(Renewed(100), std::vector<std::string>{"x"});
 }
 
 TEST_F(BatchWatchClaims, OfWhatWasSettledApartAreNotRenewed) {
-  Begin(Answer::kGranted);
+  Begin(ClaimVerdict::kGranted);
   std::vector<Settlement> settled;
   machine_.SettleOthers(settled);
   EXPECT_EQ(settled.size(), 2U);

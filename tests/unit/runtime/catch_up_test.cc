@@ -73,7 +73,7 @@ TEST_F(CatchUpTest, AnIdIsRestoredWithThePayloadOfItsMessage) {
   const ClaimRequest other{.id = "a", .token = {1, 1}, .at = {0, 0, 7}, .fingerprint = 2};
   ClaimAnswer answer;
   ASSERT_TRUE(window_.Claim({&other, 1}, {&answer, 1}));
-  EXPECT_EQ(answer.answer, Answer::kConflict);
+  EXPECT_EQ(answer.answer, ClaimVerdict::kConflict);
 }
 
 // No more than the commit tells: nobody knows which messages a former owner began above it (rule
@@ -111,7 +111,7 @@ TEST_F(CatchUpTest, AnIdThatTheWindowLeavesAloneIsAskedForAgain) {
   const ClaimRequest claim{"b", {1, 1}, {0, 0, 7}, owner_epoch_};
   ClaimAnswer answer;
   ASSERT_TRUE(window_.Claim({&claim, 1}, {&answer, 1}));
-  ASSERT_EQ(answer.answer, Answer::kGranted);
+  ASSERT_EQ(answer.answer, ClaimVerdict::kGranted);
   catch_up_.Take(kPartition, owner_epoch_, arrivals_, At(1), released_);
   EXPECT_THAT(arrivals_, IsEmpty());
   EXPECT_THAT(released_, ElementsAre(&ids_[0], &ids_[2]));

@@ -26,7 +26,7 @@ class RefusingWindow final : public Window {
   }
   Status Claim(std::span<const ClaimRequest>, std::span<ClaimAnswer> answers) override {
     for (ClaimAnswer& answer : answers) {
-      answer.answer = Answer::kGranted;
+      answer.answer = ClaimVerdict::kGranted;
     }
     return {};
   }

@@ -39,7 +39,7 @@ class AtomicWindow final : public Window {
   Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t, int32_t, OwnerEpoch floor) override { return floor; }
   Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override {
     for (size_t i = 0; i < requests.size(); i++) {
-      answers[i].answer = Answer::kGranted;
+      answers[i].answer = ClaimVerdict::kGranted;
       answers[i].attempt = 1;
     }
     return {};

@@ -79,7 +79,7 @@ class FarWindow final : public Window {
       other.at = {request.at.source, request.at.partition, 99};  // a copy
       ClaimAnswer answer;
       const Status claimed = inner_->Claim({&other, 1}, {&answer, 1});
-      ended += !claimed || answer.answer != Answer::kInFlight ? 1 : 0;
+      ended += !claimed || answer.answer != ClaimVerdict::kInFlight ? 1 : 0;
     }
     const Status status = inner_->Renew(requests, changes);
     renewed += static_cast<int>(requests.size());

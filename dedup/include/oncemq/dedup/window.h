@@ -63,7 +63,7 @@ inline constexpr milliseconds kLongestKeep = 100 * kLongestClaim;
 enum class MarkerState : uint8_t { kNone, kOpen, kDone, kParked, kHanded };
 std::string_view ToString(MarkerState state);
 
-enum class Answer : uint8_t {
+enum class ClaimVerdict : uint8_t {
   kGranted,        // run the effect
   kDuplicate,      // its effect is on record
   kInFlight,       // somebody may be running it now: wait for the outcome
@@ -73,7 +73,7 @@ enum class Answer : uint8_t {
   kIncomplete,     // the window does not know this id's range
   kFenced,         // the caller's ownership of the partition is over
 };
-std::string_view ToString(Answer answer);
+std::string_view ToString(ClaimVerdict answer);
 
 struct ClaimRequest {
   std::string_view id;
@@ -97,7 +97,7 @@ struct ClaimRequest {
 };
 
 struct ClaimAnswer {
-  Answer answer = Answer::kIncomplete;
+  ClaimVerdict answer = ClaimVerdict::kIncomplete;
   bool same_delivery = false;  // with kDuplicate: the marker has our coordinates (own redelivery)
   // With kGranted, or in its place (not_if_uncertain): an earlier attempt may have had its effect.
   bool uncertain = false;
