@@ -38,7 +38,7 @@ void AssignedPartitions::End(PartitionId id) {
     poll_.catch_up->End(id, poll_.released);
   }
   if (poll_.remote) {
-    poll_.desk->ForgetRaise(id);  // made later, it would refuse the next owner
+    poll_.history_thread->ForgetRaise(id);  // made later, it would refuse the next owner
   }
   partitions_[id].held = false;
   held_--;
@@ -50,13 +50,13 @@ void AssignedPartitions::Raise(const RaiseOwnerEpochAction& action) {
     return;
   }
   AssignedPartition& owned = partitions_[id];
-  WindowDesk::RaiseOwnerEpoch job{
+  HistoryThread::RaiseOwnerEpoch job{
       .action = action, .source = owned.source, .partition = owned.partition};
   if (poll_.remote) {
     // A second one would refuse the ownership issued by the first.
     if (owned.raising != action.epoch) {
       owned.raising = action.epoch;
-      poll_.desk->Add(std::move(job));
+      poll_.history_thread->Add(std::move(job));
     }
     return;
   }
@@ -74,7 +74,7 @@ void AssignedPartitions::Raise(const RaiseOwnerEpochAction& action) {
   Raised(job);
 }
 
-void AssignedPartitions::Raised(const WindowDesk::RaiseOwnerEpoch& job) {
+void AssignedPartitions::Raised(const HistoryThread::RaiseOwnerEpoch& job) {
   const PartitionId id = job.action.partition;
   const Result<OwnerEpoch>& owner_epoch = job.owner_epoch;
   AssignedPartition& owned = partitions_[id];

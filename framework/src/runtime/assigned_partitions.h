@@ -33,7 +33,7 @@ struct AssignedPartition {
   bool held = false;
   bool seen = false;
   bool lost_writes = false;  // its store has some, and it was not assigned since
-  uint32_t raising = 0;      // epoch of the ownership at the desk; 0 without one
+  uint32_t raising = 0;      // epoch of the ownership at the history thread; 0 without one
   uint32_t assignments = 0;  // so far
   uint32_t source = 0;       // coordinates for the window
   int32_t partition = 0;
@@ -64,8 +64,8 @@ class AssignedPartitions {
   void End(PartitionId id);
 
   void Raise(const RaiseOwnerEpochAction& action);
-  // An answer of the desk.
-  void Raised(const WindowDesk::RaiseOwnerEpoch& job);
+  // An answer of the history thread.
+  void Raised(const HistoryThread::RaiseOwnerEpoch& job);
 
   void Answered(PartitionId id, const std::optional<Error>& failure);
   // Those with a regressed store, since the last call.

@@ -144,23 +144,23 @@ void CatchUp::Put(PartitionId partition, OwnerEpoch owner_epoch, BootTime now,
     }
   }
   changes_.assign(requests_.size(), MarkerChange::kMade);
-  if (desk_ != nullptr) {
-    WindowDesk::Restore job{.partition = partition,
-                            .number = progress.asked = ++asked_,
-                            .requests = requests_,
-                            .changes = changes_};
+  if (history_thread_ != nullptr) {
+    HistoryThread::Restore job{.partition = partition,
+                               .number = progress.asked = ++asked_,
+                               .requests = requests_,
+                               .changes = changes_};
     job.ids.reserve(requests_.size());
     for (RestoreRequest& request : job.requests) {  // the messages may go before the answer comes
       request.id = job.ids.emplace_back(request.id);
     }
-    desk_->Add(std::move(job));
+    history_thread_->Add(std::move(job));
     return;
   }
   Take(progress, errors_.Window("restore", requests_.size(), window_->Restore(requests_, changes_)),
        now, released);
 }
 
-void CatchUp::Restored(const WindowDesk::Restore& answer, BootTime now,
+void CatchUp::Restored(const HistoryThread::Restore& answer, BootTime now,
                        std::vector<void*>& released) {
   Progress& progress = partitions_[answer.partition];
   if (progress.asked != answer.number) {

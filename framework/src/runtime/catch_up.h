@@ -14,18 +14,19 @@
 #include <utility>
 #include <vector>
 
+#include "history_thread.h"
 #include "oncemq/framework/assignment.h"
 #include "oncemq/framework/core.h"
 #include "store_errors.h"
-#include "window_desk.h"
 
 namespace oncemq {
 
 class CatchUp {
  public:
-  // `desk`: makes the calls of the window; nullptr: they are made here and now. All outlive it.
-  CatchUp(Window* window, StoreErrors& errors, WindowDesk* desk = nullptr)
-      : window_(window), errors_(errors), desk_(desk) {}
+  // `history_thread`: makes the calls of the window; nullptr: they are made here and now. All
+  // outlive it.
+  CatchUp(Window* window, StoreErrors& errors, HistoryThread* history_thread = nullptr)
+      : window_(window), errors_(errors), history_thread_(history_thread) {}
 
   // Settles from where to read, for a window that knows what came below `known` by itself and
   // nothing else. kInvalid: the log cannot give the rest, and `stop` says not to go on without.
@@ -47,8 +48,8 @@ class CatchUp {
   bool Waits(PartitionId partition, OwnerEpoch owner_epoch, BootTime now,
              std::vector<void*>& released);
 
-  // An answer of the desk.
-  void Restored(const WindowDesk::Restore& answer, BootTime now, std::vector<void*>& released);
+  // An answer of the history thread.
+  void Restored(const HistoryThread::Restore& answer, BootTime now, std::vector<void*>& released);
 
   // Appends at most `most` messages that were read together with the last of these ids and had to
   // wait for them: they come before what is read next.
@@ -108,7 +109,7 @@ class CatchUp {
     BootTime began{};
     BootTime retry_at{};
     std::optional<Error> failure;  // of the last putting
-    uint64_t asked = 0;            // number of the one that is with the desk; 0: none is
+    uint64_t asked = 0;            // number of the one that is with the history thread; 0: none is
     bool told = false;             // that ids are left alone
     std::vector<Arrival> pending;  // ids that are not in the window yet
     std::vector<Arrival> behind;   // what came right after them
@@ -122,7 +123,7 @@ class CatchUp {
 
   Window* const window_;
   StoreErrors& errors_;
-  WindowDesk* const desk_;
+  HistoryThread* const history_thread_;
   uint64_t asked_ = 0;
   std::vector<Progress> partitions_;
   std::vector<RestoreRequest> requests_;

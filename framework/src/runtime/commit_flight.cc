@@ -42,7 +42,7 @@ bool CommitFlight::Announce(CommitAction& commit) {
   announcement->whole = !lack || lack->until;
   partitions_[id].flight.announcing++;
   partitions_[id].flight.with_store_since = poll_.now;
-  poll_.desk->Add(WindowDesk::Announce{std::move(commit), *announcement, {}});
+  poll_.history_thread->Add(HistoryThread::Announce{std::move(commit), *announcement, {}});
   return true;
 }
 
@@ -68,7 +68,7 @@ std::optional<Announcement> CommitFlight::Plan(WindowStores& stores, const Commi
 
 // Without an announcement the core tries again later, as after a silent broker, or under a new
 // ownership.
-void CommitFlight::Announced(WindowDesk::Announce& job) {
+void CommitFlight::Announced(HistoryThread::Announce& job) {
   const PartitionId id = job.commit.partition;
   State& flight = partitions_[id].flight;
   flight.announcing--;

@@ -33,10 +33,11 @@ void PollLoop::Connect(const PollParts& parts) {
   const WindowCapabilities& can = parts.window->capabilities();
   poll_.remote = can.remote;
   if (can.keeps_history || can.remote) {
-    poll_.desk.emplace(parts.window, poll_.errors, *parts.wake);
+    poll_.history_thread.emplace(parts.window, poll_.errors, *parts.wake);
   }
   if (poll_.options.catch_up > 0) {
-    poll_.catch_up.emplace(parts.window, poll_.errors, poll_.remote ? &*poll_.desk : nullptr);
+    poll_.catch_up.emplace(parts.window, poll_.errors,
+                           poll_.remote ? &*poll_.history_thread : nullptr);
   }
   if (can.keeps_history) {
     const StoreRules rules{.level = can.level,
@@ -44,7 +45,7 @@ void PollLoop::Connect(const PollParts& parts) {
                            .run_incomplete = poll_.options.incomplete == IncompletePolicy::kRun,
                            .keeps_claims = can.keeps_claims};
     poll_.stores.emplace(parts.window, WindowStores::Options{parts.owner, rules}, poll_.errors,
-                         poll_.remote ? &*poll_.desk : nullptr);
+                         poll_.remote ? &*poll_.history_thread : nullptr);
   }
 }
 
@@ -218,21 +219,21 @@ void PollLoop::Act() {
   }
 }
 
-// Answers of the desk.
+// Answers of the history thread.
 bool PollLoop::TakeAnswers() {
   answers_.clear();
-  if (!poll_.desk || !poll_.desk->Take(answers_)) {
+  if (!poll_.history_thread || !poll_.history_thread->Take(answers_)) {
     return false;
   }
-  for (WindowDesk::Job& job : answers_) {
-    if (const auto* raise = std::get_if<WindowDesk::RaiseOwnerEpoch>(&job)) {
+  for (HistoryThread::Job& job : answers_) {
+    if (const auto* raise = std::get_if<HistoryThread::RaiseOwnerEpoch>(&job)) {
       partitions_.Raised(*raise);
-    } else if (auto* open = std::get_if<WindowDesk::Open>(&job)) {
+    } else if (auto* open = std::get_if<HistoryThread::Open>(&job)) {
       poll_.stores->Opened(*open, poll_.now);
       poll_.source->AskAgain();
-    } else if (auto* announce = std::get_if<WindowDesk::Announce>(&job)) {
+    } else if (auto* announce = std::get_if<HistoryThread::Announce>(&job)) {
       flight_.Announced(*announce);
-    } else if (const auto* restore = std::get_if<WindowDesk::Restore>(&job)) {
+    } else if (const auto* restore = std::get_if<HistoryThread::Restore>(&job)) {
       poll_.catch_up->Restored(*restore, poll_.now, poll_.released);
     }
   }
@@ -345,7 +346,7 @@ void PollLoop::AskToStop() {
 RunReport PollLoop::Finish(bool handlers_ended) {
   RunReport report = reporter_.Make();
   poll_.catch_up.reset();
-  poll_.desk.reset();
+  poll_.history_thread.reset();
   if (poll_.stores) {
     poll_.stores->CloseAll();
   }

@@ -61,7 +61,7 @@ class PollLoop {
 
   std::vector<Arrival> arrivals_;
   std::vector<Action> actions_;
-  std::vector<WindowDesk::Job> answers_;
+  std::vector<HistoryThread::Job> answers_;
   std::vector<LeftBehind> left_behind_;
 
   BootTime round_began_{};

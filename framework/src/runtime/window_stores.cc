@@ -9,13 +9,14 @@
 
 namespace oncemq {
 
-// nullopt while it is with the desk. An answer too old is of an assignment without a begin.
+// nullopt while it is with the history thread. An answer too old is of an assignment without a
+// begin.
 std::optional<Status> WindowStores::Prepare(PartitionId partition, const PartitionName& name,
                                             Assignment& assignment, BootTime now) {
   constexpr milliseconds kGoodFor{2'000};
   const AssignFacts& facts = assignment.facts;
   const std::string owner = "cluster " + assignment.cluster + ", " + options_.owner;
-  if (desk_ == nullptr) {
+  if (history_thread_ == nullptr) {
     return Fit(partition, name, window_->Open({facts.source, facts.partition, name.topic, owner}),
                assignment);
   }
@@ -29,7 +30,7 @@ std::optional<Status> WindowStores::Prepare(PartitionId partition, const Partiti
     return Fit(partition, name, known, assignment);
   }
   opened_[partition] = {};
-  desk_->Add(WindowDesk::Open{
+  history_thread_->Add(HistoryThread::Open{
       .partition = partition, .name = name, .source = facts.source, .owner = owner});
   return std::nullopt;
 }
@@ -67,8 +68,8 @@ Status WindowStores::Fit(PartitionId partition, const PartitionName& name,
 }
 
 void WindowStores::Tell(const Progress& progress) {
-  if (desk_ != nullptr) {
-    return desk_->Add(WindowDesk::Committed{progress});
+  if (history_thread_ != nullptr) {
+    return history_thread_->Add(HistoryThread::Committed{progress});
   }
   MarkerChange change;
   static_cast<void>(

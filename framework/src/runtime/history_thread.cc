@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "window_desk.h"
+#include "history_thread.h"
 
 #include <algorithm>
 #include <utility>
@@ -13,13 +13,13 @@ constexpr uint32_t kMostPass = 64;  // jobs that go before a Committed
 
 }  // namespace
 
-WindowDesk::WindowDesk(Window* window, StoreErrors& errors, Wake& wake)
+HistoryThread::HistoryThread(Window* window, StoreErrors& errors, Wake& wake)
     : window_(window),
       errors_(errors),
       wake_(wake),
       thread_(StartThread("oncemq-window", [this] { Work(); })) {}
 
-WindowDesk::~WindowDesk() {
+HistoryThread::~HistoryThread() {
   {
     MutexLock lock(mutex_);
     ending_ = true;
@@ -32,7 +32,7 @@ WindowDesk::~WindowDesk() {
   }
 }
 
-void WindowDesk::Add(Job job) {
+void HistoryThread::Add(Job job) {
   if (!thread_) {
     Make(job);
   }
@@ -51,7 +51,7 @@ void WindowDesk::Add(Job job) {
 }
 
 // The latest words about a partition include all earlier ones.
-void WindowDesk::Keep(Committed job) {
+void HistoryThread::Keep(Committed job) {
   const auto same = std::find_if(committed_.begin(), committed_.end(), [&](const Committed& one) {
     return one.progress.source == job.progress.source &&
            one.progress.partition == job.progress.partition;
@@ -63,7 +63,7 @@ void WindowDesk::Keep(Committed job) {
   }
 }
 
-void WindowDesk::ForgetRaise(PartitionId partition) {
+void HistoryThread::ForgetRaise(PartitionId partition) {
   MutexLock lock(mutex_);
   std::erase_if(waiting_, [partition](const Job& job) {
     const auto* raise = std::get_if<RaiseOwnerEpoch>(&job);
@@ -72,7 +72,7 @@ void WindowDesk::ForgetRaise(PartitionId partition) {
 }
 
 // There is one.
-WindowDesk::Job WindowDesk::Next() {
+HistoryThread::Job HistoryThread::Next() {
   if (!committed_.empty() && (waiting_.empty() || passed_ >= kMostPass)) {
     Committed job = std::move(committed_.front());
     committed_.pop_front();
@@ -85,7 +85,7 @@ WindowDesk::Job WindowDesk::Next() {
   return job;
 }
 
-bool WindowDesk::Take(std::vector<Job>& done) {
+bool HistoryThread::Take(std::vector<Job>& done) {
   MutexLock lock(mutex_);
   for (Job& job : done_) {
     done.push_back(std::move(job));
@@ -94,35 +94,35 @@ bool WindowDesk::Take(std::vector<Job>& done) {
   return !done.empty();
 }
 
-void WindowDesk::Make(Job& job) {
+void HistoryThread::Make(Job& job) {
   std::visit([this](auto& one) { Call(one); }, job);
 }
 
-void WindowDesk::Call(RaiseOwnerEpoch& job) {
+void HistoryThread::Call(RaiseOwnerEpoch& job) {
   job.owner_epoch = window_->RaiseOwnerEpoch(job.source, job.partition, job.action.floor);
   (void)errors_.Window("raise own", 1, job.owner_epoch ? Status() : job.owner_epoch.error());
 }
 
-void WindowDesk::Call(Open& job) {
+void HistoryThread::Call(Open& job) {
   job.known = window_->Open({job.source, job.name.partition, job.name.topic, job.owner});
 }
 
-void WindowDesk::Call(Announce& job) {
+void HistoryThread::Call(Announce& job) {
   job.announcement.metadata = job.commit.metadata;  // where it lies now
   job.made = errors_.Window("announce", 1, window_->Announce({&job.announcement, 1}));
 }
 
-void WindowDesk::Call(Committed& job) {
+void HistoryThread::Call(Committed& job) {
   MarkerChange change;
   (void)errors_.Window("committed", 1, window_->Committed({&job.progress, 1}, {&change, 1}));
 }
 
-void WindowDesk::Call(Restore& job) {
+void HistoryThread::Call(Restore& job) {
   job.made =
       errors_.Window("restore", job.requests.size(), window_->Restore(job.requests, job.changes));
 }
 
-void WindowDesk::Work() {
+void HistoryThread::Work() {
   for (;;) {
     std::optional<Job> job;
     {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// WindowDesk: makes the calls to the window that concern partitions as a whole, on a thread of its
-// own. They wait for a disk or a server, and the poll thread must not: heartbeats of handlers,
+// HistoryThread: makes the calls to the window that concern partitions as a whole, on a thread of
+// its own. They wait for a disk or a server, and the poll thread must not: heartbeats of handlers,
 // other partitions and the group come first.
 //
 // Promise: in the order in which they came. Only Committed waits for the others, at most for a few
@@ -25,7 +25,7 @@
 
 namespace oncemq {
 
-class WindowDesk {
+class HistoryThread {
  public:
   struct RaiseOwnerEpoch {
     RaiseOwnerEpochAction action;
@@ -61,10 +61,10 @@ class WindowDesk {
   using Job = std::variant<RaiseOwnerEpoch, Open, Announce, Committed, Restore>;
 
   // All outlive it. Without a thread for it, the caller's does the work.
-  WindowDesk(Window* window, StoreErrors& errors, Wake& wake);
-  ~WindowDesk();
-  WindowDesk(const WindowDesk&) = delete;
-  WindowDesk& operator=(const WindowDesk&) = delete;
+  HistoryThread(Window* window, StoreErrors& errors, Wake& wake);
+  ~HistoryThread();
+  HistoryThread(const HistoryThread&) = delete;
+  HistoryThread& operator=(const HistoryThread&) = delete;
 
   void Add(Job job);
   // One for the partition that has not begun is not made, and gets no answer.

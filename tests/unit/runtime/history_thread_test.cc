@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The desk by itself, and the poll loop over a window on a server: the owner of a partition there,
-// when calls come late, twice, or not at all.
-#include "window_desk.h"
+// The history thread by itself, and the poll loop over a window on a server: the owner of a
+// partition there, when calls come late, twice, or not at all.
+#include "history_thread.h"
 
 #include <latch>
 
@@ -11,28 +11,28 @@
 namespace oncemq::testing {
 namespace {
 
-class WindowDeskTest : public ::testing::Test {
+class HistoryThreadTest : public ::testing::Test {
  protected:
-  // The first call of a desk, which all others wait for.
-  void Occupy(WindowDesk& desk) {
+  // The first call of a history thread, which all others wait for.
+  void Occupy(HistoryThread& history_thread) {
     remote_.Hold();
-    desk.Add(WindowDesk::RaiseOwnerEpoch{.action = {.partition = 9}, .partition = 9});
+    history_thread.Add(HistoryThread::RaiseOwnerEpoch{.action = {.partition = 9}, .partition = 9});
     ASSERT_TRUE(Eventually(std::chrono::seconds(20), [&] { return remote_.waiting() == 1; }));
   }
-  static WindowDesk::Committed Told(int32_t partition, int64_t frontier) {
+  static HistoryThread::Committed Told(int32_t partition, int64_t frontier) {
     return {Progress{.partition = partition, .frontier = frontier}};
   }
-  static WindowDesk::Announce Announced(int32_t partition) {
-    WindowDesk::Announce job;
+  static HistoryThread::Announce Announced(int32_t partition) {
+    HistoryThread::Announce job;
     job.announcement.partition = partition;
     return job;
   }
   // All that was made, once `jobs` are answered.
-  std::vector<std::string> MadeAfter(WindowDesk& desk, size_t jobs) {
+  std::vector<std::string> MadeAfter(HistoryThread& history_thread, size_t jobs) {
     remote_.LetGo();
-    std::vector<WindowDesk::Job> done;
+    std::vector<HistoryThread::Job> done;
     EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] {
-      desk.Take(done);
+      history_thread.Take(done);
       return done.size() >= jobs;
     }));
     return remote_.made();
@@ -43,41 +43,42 @@ class WindowDeskTest : public ::testing::Test {
   std::unique_ptr<Wake> wake_ = *Wake::Open();
 };
 
-TEST_F(WindowDeskTest, CommitsAndCatchUpsGoBeforeTheirSpaceAndThatIsToldOnceForAPartition) {
-  WindowDesk desk(&remote_, errors_, *wake_);
-  Occupy(desk);
-  desk.Add(Told(1, 10));
-  desk.Add(Told(2, 5));
-  desk.Add(Announced(1));
-  desk.Add(Told(1, 20));
-  desk.Add(WindowDesk::Restore{});
-  desk.Add(Announced(2));
-  EXPECT_EQ(MadeAfter(desk, 6),
+TEST_F(HistoryThreadTest, CommitsAndCatchUpsGoBeforeTheirSpaceAndThatIsToldOnceForAPartition) {
+  HistoryThread history_thread(&remote_, errors_, *wake_);
+  Occupy(history_thread);
+  history_thread.Add(Told(1, 10));
+  history_thread.Add(Told(2, 5));
+  history_thread.Add(Announced(1));
+  history_thread.Add(Told(1, 20));
+  history_thread.Add(HistoryThread::Restore{});
+  history_thread.Add(Announced(2));
+  EXPECT_EQ(MadeAfter(history_thread, 6),
             (std::vector<std::string>{"raise 9", "announce 1", "restore", "announce 2",
                                       "committed 1 at 20", "committed 2 at 5"}));
 }
 
-TEST_F(WindowDeskTest, SpaceIsFreedAlsoWhereCommitsNeverEnd) {
+TEST_F(HistoryThreadTest, SpaceIsFreedAlsoWhereCommitsNeverEnd) {
   constexpr size_t kMany = 200;
-  WindowDesk desk(&remote_, errors_, *wake_);
-  Occupy(desk);
-  desk.Add(Told(1, 10));
+  HistoryThread history_thread(&remote_, errors_, *wake_);
+  Occupy(history_thread);
+  history_thread.Add(Told(1, 10));
   for (size_t i = 0; i < kMany; i++) {
-    desk.Add(Announced(2));
+    history_thread.Add(Announced(2));
   }
-  const auto made = MadeAfter(desk, kMany + 2);
+  const auto made = MadeAfter(history_thread, kMany + 2);
   const auto told = std::find(made.begin(), made.end(), "committed 1 at 10");
   EXPECT_LT(told - made.begin(), static_cast<ptrdiff_t>(kMany) / 2);
 }
 
-TEST_F(WindowDeskTest, ARaiseThatIsForgottenIsNotMadeAndOthersAre) {
-  WindowDesk desk(&remote_, errors_, *wake_);
-  Occupy(desk);
-  desk.Add(WindowDesk::RaiseOwnerEpoch{.action = {.partition = 1}, .partition = 1});
-  desk.Add(WindowDesk::RaiseOwnerEpoch{.action = {.partition = 2}, .partition = 2});
-  desk.Add(Announced(1));
-  desk.ForgetRaise(1);
-  EXPECT_EQ(MadeAfter(desk, 3), (std::vector<std::string>{"raise 9", "raise 2", "announce 1"}));
+TEST_F(HistoryThreadTest, ARaiseThatIsForgottenIsNotMadeAndOthersAre) {
+  HistoryThread history_thread(&remote_, errors_, *wake_);
+  Occupy(history_thread);
+  history_thread.Add(HistoryThread::RaiseOwnerEpoch{.action = {.partition = 1}, .partition = 1});
+  history_thread.Add(HistoryThread::RaiseOwnerEpoch{.action = {.partition = 2}, .partition = 2});
+  history_thread.Add(Announced(1));
+  history_thread.ForgetRaise(1);
+  EXPECT_EQ(MadeAfter(history_thread, 3),
+            (std::vector<std::string>{"raise 9", "raise 2", "announce 1"}));
 }
 
 class RemoteOwnershipTest : public PollLoopTest {
