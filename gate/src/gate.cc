@@ -259,7 +259,7 @@ Status GateCore::Resolve(std::string_view ref, Gate::Outcome outcome, std::strin
   if (Status begun = Audit(ref, outcome, why, "begins"); !begun) {
     return begun;
   }
-  Held operation;
+  Operation operation;
   operation.core = shared_from_this();
   operation.window = window_.get();
   operation.ref = ref;
@@ -269,7 +269,7 @@ Status GateCore::Resolve(std::string_view ref, Gate::Outcome outcome, std::strin
   return resolved;
 }
 
-Status GateCore::ResolveClaimed(Held& operation, Gate::Outcome outcome) {
+Status GateCore::ResolveClaimed(Operation& operation, Gate::Outcome outcome) {
   // Fingerprint 0: it has the contents that are on record.
   const Version any;
   const BootTime begun = BootNow();

@@ -32,10 +32,10 @@ class ZooKeeperRequestsTest : public ZooKeeperLocksTest {
                                     .mode = ZooKeeperCall::Mode::kEphemeral}};
     ASSERT_TRUE(life_->Run(calls));
   }
-  std::shared_ptr<ZooKeeperLife> Start(milliseconds session) {
-    auto life = ZooKeeperLife::Start(*ParseZooKeeperEndpoint(Through(*network_)),
-                                     {.connect = kSoon, .call = kCall, .session = session},
-                                     ZooKeeperPaths(Space()), doubts_);
+  std::shared_ptr<ZooKeeperLockSession> Start(milliseconds session) {
+    auto life = ZooKeeperLockSession::Start(*ParseZooKeeperEndpoint(Through(*network_)),
+                                            {.connect = kSoon, .call = kCall, .session = session},
+                                            ZooKeeperPaths(Space()), doubts_);
     EXPECT_TRUE(life.has_value()) << ToString(life.error());
     return life ? *std::move(life) : nullptr;
   }
@@ -67,7 +67,7 @@ class ZooKeeperRequestsTest : public ZooKeeperLocksTest {
 
   std::unique_ptr<TcpProxy> network_;
   LockDoubts doubts_;
-  std::shared_ptr<ZooKeeperLife> life_;
+  std::shared_ptr<ZooKeeperLockSession> life_;
 };
 
 // Its claim was over, and looked for, before its call was sent: the node that came behind belonged

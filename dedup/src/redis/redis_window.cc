@@ -92,7 +92,7 @@ constexpr bool kSettles =
 
 // The arguments of look.lua and settle.lua for an id, after its digest.
 template <class Request>
-void RedisWindow::Offer(const Request& request, const Belief& belief,
+void RedisWindow::Offer(const Request& request, const ServerSnapshot& belief,
                         ScriptArguments& arguments) const {
   if constexpr (std::is_same_v<Request, ClaimRequest>) {
     const bool old = request.time != kNoLogTime && request.time < HorizonOf(belief.horizon);
@@ -125,7 +125,7 @@ void RedisWindow::Offer(const Request& request, const Belief& belief,
 
 template <class Request>
 Result<bool> RedisWindow::Look(std::span<const Request> requests, const Left& asked,
-                               const Belief& belief, RedisIds& ids) {
+                               const ServerSnapshot& belief, RedisIds& ids) {
   std::vector<size_t> first(ids.digests().size(), asked.size());  // of each row
   for (size_t k = asked.size(); k > 0; k--) {
     first[ids.RowOf(k - 1)] = k - 1;
@@ -170,7 +170,8 @@ Result<bool> RedisWindow::Look(std::span<const Request> requests, const Left& as
   return true;
 }
 
-Result<std::vector<size_t>> RedisWindow::Write(const Belief& belief, RedisIds& ids, bool& wrote) {
+Result<std::vector<size_t>> RedisWindow::Write(const ServerSnapshot& belief, RedisIds& ids,
+                                               bool& wrote) {
   ScriptArguments arguments;
   arguments.Add(bucket_ids_);
   std::vector<size_t> rows = ids.AddChanges(arguments);

@@ -94,7 +94,7 @@ Result<StoreKnowledge> RedisWindow::Open(const StoreName& name) {
   arguments.Number(name.partition);
   arguments.Add(name.owner);
   const BootTime asked = BootNow();
-  Belief under;
+  ServerSnapshot under;
   const auto answer = AskFor({}, scripts_.open, arguments, /*replicas=*/0, &under);
   if (!answer) {
     return answer.error();

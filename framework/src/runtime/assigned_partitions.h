@@ -37,11 +37,11 @@ struct AssignedPartition {
   uint32_t assignments = 0;  // so far
   uint32_t source = 0;       // coordinates for the window
   int32_t partition = 0;
-  OwnerEpoch local_owner_epoch = 0;  // issued here where there is no window
-  std::string unowned;               // why no ownership could be raised
-  std::string failed;                // why the last call of window or journal failed
-  std::string stopped;               // why nothing more of it is handled in this assignment
-  std::optional<WindowLack> lack;    // the last one
+  OwnerEpoch local_owner_epoch = 0;       // issued here where there is no window
+  std::string unowned;                    // why no ownership could be raised
+  std::string failed;                     // why the last call of window or journal failed
+  std::string stopped;                    // why nothing more of it is handled in this assignment
+  std::optional<WindowLack> missing_ids;  // the last one
   CommitFlight::State flight;
 };
 

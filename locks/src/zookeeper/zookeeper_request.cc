@@ -17,12 +17,12 @@ constexpr int kMostLooks = 20;
 
 }  // namespace
 
-ZooKeeperRequest::ZooKeeperRequest(ZooKeeperLife& life, const AcquireRequest& request,
-                                   size_t max_waiters)
-    : life_(life),
+ZooKeeperRequest::ZooKeeperRequest(ZooKeeperLockSession& lock_session,
+                                   const AcquireRequest& request, size_t max_waiters)
+    : lock_session_(lock_session),
       request_(request),
       max_waiters_(max_waiters),
-      path_(life.paths().Name(request.name)),
+      path_(lock_session.paths().Name(request.name)),
       began_(SystemClock::Instance().Boot()) {}
 
 Result<LockAnswer> ZooKeeperRequest::Run() {
@@ -41,7 +41,7 @@ Result<LockAnswer> ZooKeeperRequest::Run() {
 // It says what came of one flight. What an earlier one made may be there all the same.
 Error ZooKeeperRequest::OfAll(Error error) {
   const bool left =
-      life_.With([&](SessionClaims& claims) { return claims.MayHave(request_.token); });
+      lock_session_.With([&](SessionClaims& claims) { return claims.MayHave(request_.token); });
   if (left) {
     error.effect = Effect::kUnknown;
   }
@@ -49,7 +49,7 @@ Error ZooKeeperRequest::OfAll(Error error) {
 }
 
 ZooKeeperRequest::Answer ZooKeeperRequest::Once() {
-  const auto claim = life_.With([&](SessionClaims& claims) {
+  const auto claim = lock_session_.With([&](SessionClaims& claims) {
     const Claim* found = claims.Find(request_.token, SystemClock::Instance().Boot());
     return found == nullptr ? std::nullopt : std::optional(*found);
   });
@@ -66,10 +66,11 @@ ZooKeeperRequest::Answer ZooKeeperRequest::Once() {
 }
 
 // What we know may be old, so it is read again before anybody is refused.
-std::optional<ZooKeeperRequest::Answer> ZooKeeperRequest::Sealed(ZooKeeperLife::Seal& seal) const {
-  auto known = life_.KnownSeal();
+std::optional<ZooKeeperRequest::Answer> ZooKeeperRequest::Sealed(
+    ZooKeeperLockSession::Seal& seal) const {
+  auto known = lock_session_.KnownSeal();
   if (known && known->epoch != request_.epoch) {
-    known = life_.ReadSeal();
+    known = lock_session_.ReadSeal();
   }
   if (!known) {
     return known.error();
@@ -84,19 +85,20 @@ std::optional<ZooKeeperRequest::Answer> ZooKeeperRequest::Sealed(ZooKeeperLife::
 // The store's word that the seal is as we know it, and our node there. As it is written, no server
 // that lost its ensemble can give it.
 Call ZooKeeperRequest::Check(const Claim& claim, int32_t seal_version) const {
-  const Call seal{.kind = Call::Kind::kCheck, .path = life_.paths().seal, .version = seal_version};
+  const Call seal{
+      .kind = Call::Kind::kCheck, .path = lock_session_.paths().seal, .version = seal_version};
   const Call node{.kind = Call::Kind::kCheck, .path = claim.node};
   return {.kind = Call::Kind::kMulti, .steps = {seal, node}};
 }
 
 ZooKeeperRequest::Answer ZooKeeperRequest::TakeQueuePosition() {
-  ZooKeeperLife::Seal seal;
+  ZooKeeperLockSession::Seal seal;
   if (const auto sealed = Sealed(seal)) {
     return *sealed;
   }
   if (!request_.queue && !looked_) {
     // Most who do not queue are refused: without a write, and without standing in anybody's way.
-    const auto queue = life_.Queue(request_.name);
+    const auto queue = lock_session_.Queue(request_.name);
     if (!queue) {
       return queue.error();
     }
@@ -108,18 +110,20 @@ ZooKeeperRequest::Answer ZooKeeperRequest::TakeQueuePosition() {
     looked_ = true;
   }
   const BootTime ends = began_ + std::max(request_.lease, request_.queue_lease);
-  const auto claim = life_.With([&](SessionClaims& claims) {
+  const auto claim = lock_session_.With([&](SessionClaims& claims) {
     return claims.Begin(request_.token, request_.name, request_.epoch, ends);
   });
   if (!claim) {
     return Look::kAgain;  // somebody else asks by this token
   }
-  const Call check{.kind = Call::Kind::kCheck, .path = life_.paths().seal, .version = seal.version};
-  const Call make{.kind = Call::Kind::kCreate,
-                  .path = path_ + "/" + ChildPrefix(request_.mode, life_.id(), claim->number),
-                  .data = ToText({request_.epoch, request_.lease, request_.queue_lease,
-                                  std::string(request_.who)}),
-                  .mode = Call::Mode::kEphemeralSequential};
+  const Call check{
+      .kind = Call::Kind::kCheck, .path = lock_session_.paths().seal, .version = seal.version};
+  const Call make{
+      .kind = Call::Kind::kCreate,
+      .path = path_ + "/" + ChildPrefix(request_.mode, lock_session_.id(), claim->number),
+      .data =
+          ToText({request_.epoch, request_.lease, request_.queue_lease, std::string(request_.who)}),
+      .mode = Call::Mode::kEphemeralSequential};
   // Its answer says what nothing else in a transaction does: its number, and who is there.
   const Call mark{.kind = Call::Kind::kSet, .path = path_};
   std::vector<Call> calls;
@@ -127,10 +131,10 @@ ZooKeeperRequest::Answer ZooKeeperRequest::TakeQueuePosition() {
     calls.push_back({.kind = Call::Kind::kCreate, .path = path_, .mode = Call::Mode::kContainer});
   }
   calls.push_back({.kind = Call::Kind::kMulti, .steps = {check, make, mark}});
-  const auto replies = life_.Run(calls);
+  const auto replies = lock_session_.Run(calls);
   if (!replies) {
     const bool none = replies.error().effect == Effect::kNone;
-    life_.With([&](SessionClaims& claims) {
+    lock_session_.With([&](SessionClaims& claims) {
       none ? claims.Lost(request_.token, claim->number)
            : claims.Unanswered(request_.token, claim->number);
     });
@@ -141,13 +145,13 @@ ZooKeeperRequest::Answer ZooKeeperRequest::TakeQueuePosition() {
 
 ZooKeeperRequest::Answer ZooKeeperRequest::Made(const Claim& claim, const Reply& multi) {
   if (multi.kind != Reply::Kind::kDone) {
-    life_.With([&](SessionClaims& claims) { claims.Lost(request_.token, claim.number); });
+    lock_session_.With([&](SessionClaims& claims) { claims.Lost(request_.token, claim.number); });
     if (multi.step == 0) {
-      life_.ForgetSeal();
+      lock_session_.ForgetSeal();
     }
     if (no_container_ && multi.step == 0) {
       // One that was never used would not go by itself.
-      const auto gone = life_.Run(Call{.kind = Call::Kind::kDelete, .path = path_});
+      const auto gone = lock_session_.Run(Call{.kind = Call::Kind::kDelete, .path = path_});
       if (!gone) {
         return gone.error();
       }
@@ -157,24 +161,25 @@ ZooKeeperRequest::Answer ZooKeeperRequest::Made(const Claim& claim, const Reply&
   }
   Claim queued = claim;
   queued.node = multi.made;
-  const bool lives = life_.With([&](SessionClaims& claims) {
+  const bool lives = lock_session_.With([&](SessionClaims& claims) {
     return claims.LiesAt(request_.token, claim.number, queued.node);
   });
   if (!lives) {
-    life_.EndDue(false);  // before the next node of this request, which would be behind it
+    lock_session_.EndDue(false);  // before the next node of this request, which would be behind it
     return Look::kAgain;
   }
   if (multi.stat.children == 1) {
     return Granted(queued, multi.stat.changed);
   }
-  const auto behind = life_.Run(Call{.kind = Call::Kind::kChildren, .path = path_});
-  const auto queue = behind ? life_.Ordered(request_.name, behind->children) : behind.error();
+  const auto behind = lock_session_.Run(Call{.kind = Call::Kind::kChildren, .path = path_});
+  const auto queue =
+      behind ? lock_session_.Ordered(request_.name, behind->children) : behind.error();
   if (!queue) {
     return queue.error();
   }
   const auto mine = [&](const ZooKeeperNode& node) { return PathOf(node) == queued.node; };
   if (std::none_of(queue->begin(), queue->end(), mine)) {
-    life_.With([&](SessionClaims& claims) { claims.Lost(request_.token, claim.number); });
+    lock_session_.With([&](SessionClaims& claims) { claims.Lost(request_.token, claim.number); });
     return Look::kAgain;  // somebody deleted it already
   }
   const bool since = !SameChildren(multi.stat, behind->stat);
@@ -183,15 +188,15 @@ ZooKeeperRequest::Answer ZooKeeperRequest::Made(const Claim& claim, const Reply&
 
 // Z3.
 ZooKeeperRequest::Answer ZooKeeperRequest::FindNode(const Claim& claim) {
-  const auto queue = life_.Queue(request_.name);
+  const auto queue = lock_session_.Queue(request_.name);
   if (!queue) {
     return queue.error();
   }
   const auto mine = [&](const ZooKeeperNode& node) {
-    return node.session == life_.id() && node.number == claim.number;
+    return node.session == lock_session_.id() && node.number == claim.number;
   };
   const auto at = std::find_if(queue->begin(), queue->end(), mine);
-  life_.With([&](SessionClaims& claims) {
+  lock_session_.With([&](SessionClaims& claims) {
     if (at == queue->end()) {
       claims.Lost(request_.token, claim.number);
     } else {
@@ -203,8 +208,8 @@ ZooKeeperRequest::Answer ZooKeeperRequest::FindNode(const Claim& claim) {
 
 // Whoever was woken expects its turn, so the check travels with the look.
 ZooKeeperRequest::Answer ZooKeeperRequest::LookAhead(const Claim& claim) {
-  const bool woken = life_.waits().Woken(request_.token);
-  ZooKeeperLife::Seal seal;
+  const bool woken = lock_session_.waits().Woken(request_.token);
+  ZooKeeperLockSession::Seal seal;
   if (const auto sealed = Sealed(seal)) {
     return *sealed;
   }
@@ -213,24 +218,24 @@ ZooKeeperRequest::Answer ZooKeeperRequest::LookAhead(const Claim& claim) {
     calls.push_back(Check(claim, seal.version));
     calls.push_back({.path = claim.node});
   } else {
-    calls.push_back({.kind = Call::Kind::kGet, .path = life_.paths().seal});
+    calls.push_back({.kind = Call::Kind::kGet, .path = lock_session_.paths().seal});
   }
-  const auto replies = life_.Run(calls);
+  const auto replies = lock_session_.Run(calls);
   if (!replies) {
     return replies.error();
   }
-  const auto queue = life_.Ordered(request_.name, replies->front().children);
+  const auto queue = lock_session_.Ordered(request_.name, replies->front().children);
   if (!queue) {
     return queue.error();
   }
   if (!woken && ParseEpoch((*replies)[1].data) != request_.epoch) {
-    life_.ForgetSeal();
+    lock_session_.ForgetSeal();
     return Look::kAgain;
   }
   const auto mine = [&](const ZooKeeperNode& node) { return PathOf(node) == claim.node; };
   const auto at = std::find_if(queue->begin(), queue->end(), mine);
   if (at == queue->end()) {
-    life_.With([&](SessionClaims& claims) { claims.Lost(request_.token, claim.number); });
+    lock_session_.With([&](SessionClaims& claims) { claims.Lost(request_.token, claim.number); });
     return Look::kAgain;  // deleted by somebody: a new queue position
   }
   if (claim.epoch != request_.epoch) {
@@ -269,12 +274,12 @@ ZooKeeperRequest::Answer ZooKeeperRequest::Decide(const Claim& claim,
 }
 
 ZooKeeperRequest::Answer ZooKeeperRequest::Confirm(const Claim& claim) {
-  ZooKeeperLife::Seal seal;
+  ZooKeeperLockSession::Seal seal;
   if (const auto sealed = Sealed(seal)) {
     return *sealed;
   }
   const Call calls[] = {Check(claim, seal.version), {.path = claim.node}};
-  const auto replies = life_.Run(calls);
+  const auto replies = lock_session_.Run(calls);
   if (!replies) {
     return replies.error();
   }
@@ -288,18 +293,18 @@ ZooKeeperRequest::Answer ZooKeeperRequest::Confirmed(const Claim& claim, const R
     return Granted(claim, node.stat.created);
   }
   if (check.kind != Reply::Kind::kDone && check.step == 0) {
-    life_.ForgetSeal();
+    lock_session_.ForgetSeal();
   } else {
-    life_.With([&](SessionClaims& claims) { claims.Lost(request_.token, claim.number); });
+    lock_session_.With([&](SessionClaims& claims) { claims.Lost(request_.token, claim.number); });
   }
   return Look::kAgain;
 }
 
 ZooKeeperRequest::Answer ZooKeeperRequest::Granted(const Claim& claim, uint64_t created) {
-  life_.waits().Forget(request_.token);
+  lock_session_.waits().Forget(request_.token);
   const Fence fence{claim.epoch, created};
   const BootTime until = began_ + request_.lease;
-  const bool lives = life_.With([&](SessionClaims& claims) {
+  const bool lives = lock_session_.With([&](SessionClaims& claims) {
     return claims.Holds(request_.token, claim.number, fence, until);
   });
   if (!lives) {
@@ -312,10 +317,10 @@ ZooKeeperRequest::Answer ZooKeeperRequest::Watch(const Claim& claim,
                                                  const std::vector<ZooKeeperNode>& queue,
                                                  size_t ahead) {
   const std::string path = PathOf(queue[ahead]);
-  life_.waits().Expect(request_.token, path);
-  const auto reply = life_.Run(Call{.kind = Call::Kind::kGet, .path = path, .watch = true});
+  lock_session_.waits().Expect(request_.token, path);
+  const auto reply = lock_session_.Run(Call{.kind = Call::Kind::kGet, .path = path, .watch = true});
   if (!reply) {
-    life_.waits().Forget(request_.token);
+    lock_session_.waits().Forget(request_.token);
     return reply.error();
   }
   if (reply->kind != Reply::Kind::kDone) {
@@ -325,7 +330,7 @@ ZooKeeperRequest::Answer ZooKeeperRequest::Watch(const Claim& claim,
   const bool holds = !WaitsFor(ModesOf(queue), ahead);
   const milliseconds lasts =
       words ? (holds ? words->lease : words->queue_lease) : request_.queue_lease;
-  const bool lives = life_.With([&](SessionClaims& claims) {
+  const bool lives = lock_session_.With([&](SessionClaims& claims) {
     return claims.Keep(request_.token, claim.number, began_ + request_.queue_lease);
   });
   if (!lives) {
@@ -336,11 +341,11 @@ ZooKeeperRequest::Answer ZooKeeperRequest::Watch(const Claim& claim,
 
 // Busy, or the error, once nothing is left behind.
 ZooKeeperRequest::Answer ZooKeeperRequest::GiveUp(std::optional<Error> why) {
-  life_.waits().Forget(request_.token);
-  const auto ending = life_.With([&](SessionClaims& claims) {
+  lock_session_.waits().Forget(request_.token);
+  const auto ending = lock_session_.With([&](SessionClaims& claims) {
     return claims.GiveUp(request_.token, SystemClock::Instance().Boot());
   });
-  if (const auto gone = life_.Delete({&ending, 1}); !gone) {
+  if (const auto gone = lock_session_.Delete({&ending, 1}); !gone) {
     return gone.error();
   }
   if (why) {

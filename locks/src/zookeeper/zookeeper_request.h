@@ -19,13 +19,14 @@
 #include <variant>
 #include <vector>
 
-#include "zookeeper_life.h"
+#include "zookeeper_lock_session.h"
 
 namespace oncemq {
 
 class ZooKeeperRequest {
  public:
-  ZooKeeperRequest(ZooKeeperLife& life, const AcquireRequest& request, size_t max_waiters);
+  ZooKeeperRequest(ZooKeeperLockSession& lock_session, const AcquireRequest& request,
+                   size_t max_waiters);
   Result<LockAnswer> Run();
 
  private:
@@ -49,11 +50,11 @@ class ZooKeeperRequest {
   Answer Granted(const Claim& claim, uint64_t created);
 
   // None if the store grants in the epoch of the request, by this seal.
-  std::optional<Answer> Sealed(ZooKeeperLife::Seal& seal) const;
+  std::optional<Answer> Sealed(ZooKeeperLockSession::Seal& seal) const;
   ZooKeeperCall Check(const Claim& claim, int32_t seal_version) const;
   std::string PathOf(const ZooKeeperNode& node) const { return path_ + "/" + node.child; }
 
-  ZooKeeperLife& life_;
+  ZooKeeperLockSession& lock_session_;
   const AcquireRequest& request_;
   const size_t max_waiters_;
   const std::string path_;

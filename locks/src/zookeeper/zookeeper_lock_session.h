@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ZooKeeperLife: one session of an engine and all that ends with it: its claims, those who wait in
-// it, and what it knows of the seal.
+// ZooKeeperLockSession: one session of an engine and all that ends with it: its claims, those who
+// wait in it, and what it knows of the seal.
 //
 // Thread safety: any thread, but the destructor.
 #pragma once
@@ -27,7 +27,7 @@ inline milliseconds HeartbeatIn(milliseconds session) {
   return session / 10;
 }
 
-class ZooKeeperLife {
+class ZooKeeperLockSession {
  public:
   struct Seal {
     uint32_t epoch = 0;
@@ -35,13 +35,13 @@ class ZooKeeperLife {
   };
 
   // `doubts` are told when the servers have ended it. They outlive it.
-  static Result<std::shared_ptr<ZooKeeperLife>> Start(const ZooKeeperEndpoint& endpoint,
-                                                      const ZooKeeperTimes& times,
-                                                      const ZooKeeperPaths& paths,
-                                                      LockDoubts& doubts);
-  ~ZooKeeperLife();
-  ZooKeeperLife(const ZooKeeperLife&) = delete;
-  ZooKeeperLife& operator=(const ZooKeeperLife&) = delete;
+  static Result<std::shared_ptr<ZooKeeperLockSession>> Start(const ZooKeeperEndpoint& endpoint,
+                                                             const ZooKeeperTimes& times,
+                                                             const ZooKeeperPaths& paths,
+                                                             LockDoubts& doubts);
+  ~ZooKeeperLockSession();
+  ZooKeeperLockSession(const ZooKeeperLockSession&) = delete;
+  ZooKeeperLockSession& operator=(const ZooKeeperLockSession&) = delete;
 
   bool over() const { return session_->ended(); }
   const ZooKeeperPaths& paths() const { return paths_; }
@@ -91,7 +91,7 @@ class ZooKeeperLife {
   ZooKeeperWaits& waits() { return waits_; }
 
  private:
-  ZooKeeperLife(const ZooKeeperTimes& times, ZooKeeperPaths paths, LockDoubts& doubts)
+  ZooKeeperLockSession(const ZooKeeperTimes& times, ZooKeeperPaths paths, LockDoubts& doubts)
       : times_(times), paths_(std::move(paths)), doubts_(doubts) {}
 
   milliseconds LongestLease() const { return LongestLeaseIn(session_->timeout()); }

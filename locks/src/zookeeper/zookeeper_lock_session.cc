@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zookeeper_life.h"
+#include "zookeeper_lock_session.h"
 
 #include <algorithm>
 
@@ -11,33 +11,33 @@ using Reply = ZooKeeperReply;
 
 }  // namespace
 
-Result<std::shared_ptr<ZooKeeperLife>> ZooKeeperLife::Start(const ZooKeeperEndpoint& endpoint,
-                                                            const ZooKeeperTimes& times,
-                                                            const ZooKeeperPaths& paths,
-                                                            LockDoubts& doubts) {
-  const std::shared_ptr<ZooKeeperLife> life(new ZooKeeperLife(times, paths, doubts));
+Result<std::shared_ptr<ZooKeeperLockSession>> ZooKeeperLockSession::Start(
+    const ZooKeeperEndpoint& endpoint, const ZooKeeperTimes& times, const ZooKeeperPaths& paths,
+    LockDoubts& doubts) {
+  const std::shared_ptr<ZooKeeperLockSession> lock_session(
+      new ZooKeeperLockSession(times, paths, doubts));
   auto session = ZooKeeperSession::Start(
       endpoint, times,
-      {[raw = life.get()](std::string_view path) { raw->waits_.Changed(path); },
-       [raw = life.get()] { raw->Ended(); }});
+      {[raw = lock_session.get()](std::string_view path) { raw->waits_.Changed(path); },
+       [raw = lock_session.get()] { raw->Ended(); }});
   if (!session) {
     return session.error();
   }
-  life->session_ = *std::move(session);
-  return life;
+  lock_session->session_ = *std::move(session);
+  return lock_session;
 }
 
-ZooKeeperLife::~ZooKeeperLife() = default;
+ZooKeeperLockSession::~ZooKeeperLockSession() = default;
 
 // The servers delete what was ours. Whoever waits asks again, in another session; those who held
 // are told before, as they may be passed by then.
-void ZooKeeperLife::Ended() {
+void ZooKeeperLockSession::Ended() {
   With([](SessionClaims& claims) { claims.Clear(); });
   doubts_.HoldsAreInDoubt();
   waits_.WakeAll();
 }
 
-Status ZooKeeperLife::Fits(milliseconds lease) const {
+Status ZooKeeperLockSession::Fits(milliseconds lease) const {
   const milliseconds longest = LongestLease();
   if (lease <= longest) {
     return {};
@@ -47,7 +47,7 @@ Status ZooKeeperLife::Fits(milliseconds lease) const {
                    " ms: three quarters of its session timeout"};
 }
 
-Result<Reply> ZooKeeperLife::Run(const Call& call) {
+Result<Reply> ZooKeeperLockSession::Run(const Call& call) {
   auto replies = session_->Run({&call, 1});
   if (!replies) {
     return replies.error();
@@ -55,7 +55,7 @@ Result<Reply> ZooKeeperLife::Run(const Call& call) {
   return std::move(replies->front());
 }
 
-Result<std::vector<ZooKeeperNode>> ZooKeeperLife::Queue(std::string_view name) {
+Result<std::vector<ZooKeeperNode>> ZooKeeperLockSession::Queue(std::string_view name) {
   const std::string path = paths_.Name(name);
   const Call calls[] = {{.kind = Call::Kind::kSync, .path = path},
                         {.kind = Call::Kind::kChildren, .path = path}};
@@ -68,7 +68,7 @@ Result<std::vector<ZooKeeperNode>> ZooKeeperLife::Queue(std::string_view name) {
 
 // A container that gave out all of its numbers repeats them; it takes two thousand million asks
 // without a pause of a minute to come there.
-Result<std::vector<ZooKeeperNode>> ZooKeeperLife::Ordered(
+Result<std::vector<ZooKeeperNode>> ZooKeeperLockSession::Ordered(
     std::string_view name, const std::vector<std::string>& children) {
   std::vector<ZooKeeperNode> queue = QueueOf(children);
   if (!OutOfNumbers(queue)) {
@@ -97,7 +97,7 @@ Result<std::vector<ZooKeeperNode>> ZooKeeperLife::Ordered(
   return queue;
 }
 
-Result<ZooKeeperLife::Seal> ZooKeeperLife::KnownSeal() {
+Result<ZooKeeperLockSession::Seal> ZooKeeperLockSession::KnownSeal() {
   {
     MutexLock lock(mutex_);
     if (seal_) {
@@ -107,7 +107,7 @@ Result<ZooKeeperLife::Seal> ZooKeeperLife::KnownSeal() {
   return ReadSeal();
 }
 
-Result<ZooKeeperLife::Seal> ZooKeeperLife::ReadSeal() {
+Result<ZooKeeperLockSession::Seal> ZooKeeperLockSession::ReadSeal() {
   const Call calls[] = {{.kind = Call::Kind::kSync, .path = paths_.seal},
                         {.kind = Call::Kind::kGet, .path = paths_.seal}};
   auto replies = session_->Run(calls);
@@ -130,12 +130,12 @@ Result<ZooKeeperLife::Seal> ZooKeeperLife::ReadSeal() {
   return *seal_;
 }
 
-void ZooKeeperLife::ForgetSeal() {
+void ZooKeeperLockSession::ForgetSeal() {
   MutexLock lock(mutex_);
   seal_.reset();
 }
 
-Status ZooKeeperLife::MakeRoot() {
+Status ZooKeeperLockSession::MakeRoot() {
   std::vector<Call> calls;
   for (const std::string& path : paths_.above) {
     calls.push_back({.kind = Call::Kind::kCreate, .path = path});
@@ -153,7 +153,7 @@ Status ZooKeeperLife::MakeRoot() {
   return {};
 }
 
-void ZooKeeperLife::EndDue(bool patient) {
+void ZooKeeperLockSession::EndDue(bool patient) {
   const BootTime now = SystemClock::Instance().Boot();
   const auto due = With([now](SessionClaims& claims) { return claims.Due(now); });
   std::vector<std::optional<SessionClaims::Ending>> unknown;
@@ -172,7 +172,7 @@ void ZooKeeperLife::EndDue(bool patient) {
   }
 }
 
-void ZooKeeperLife::DeleteSoon(const SessionClaims::Ending& ending) {
+void ZooKeeperLockSession::DeleteSoon(const SessionClaims::Ending& ending) {
   const Call call{.kind = Call::Kind::kDelete, .path = ending.node};
   session_->Send(call, [this, number = ending.number](const Result<Reply>& reply) {
     With([&](SessionClaims& claims) { reply ? claims.Gone(number) : claims.Failed(number); });
@@ -180,7 +180,7 @@ void ZooKeeperLife::DeleteSoon(const SessionClaims::Ending& ending) {
 }
 
 // One for each; without a path where nothing is left to delete.
-Result<std::vector<Call>> ZooKeeperLife::Deletions(
+Result<std::vector<Call>> ZooKeeperLockSession::Deletions(
     std::span<const std::optional<SessionClaims::Ending>> endings) {
   std::vector<Call> calls;
   for (const auto& ending : endings) {
@@ -201,7 +201,7 @@ Result<std::vector<Call>> ZooKeeperLife::Deletions(
   return calls;
 }
 
-Result<std::vector<bool>> ZooKeeperLife::Delete(
+Result<std::vector<bool>> ZooKeeperLockSession::Delete(
     std::span<const std::optional<SessionClaims::Ending>> endings) {
   const auto deletions = Deletions(endings);
   std::vector<Call> calls;
@@ -232,7 +232,7 @@ Result<std::vector<bool>> ZooKeeperLife::Delete(
   return held;
 }
 
-void ZooKeeperLife::Beat() {
+void ZooKeeperLockSession::Beat() {
   session_->Send({.path = paths_.root}, [](const Result<Reply>&) {});
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zookeeper_keeper.h"
+#include "zookeeper_session_keeper.h"
 
 #include <algorithm>
 #include <utility>
@@ -13,11 +13,12 @@ constexpr milliseconds kBetweenTries{200};
 
 }  // namespace
 
-ZooKeeperKeeper::ZooKeeperKeeper(ZooKeeperEndpoint endpoint, const ZooKeeperTimes& times,
-                                 ZooKeeperPaths paths, LockDoubts& doubts)
+ZooKeeperSessionKeeper::ZooKeeperSessionKeeper(ZooKeeperEndpoint endpoint,
+                                               const ZooKeeperTimes& times, ZooKeeperPaths paths,
+                                               LockDoubts& doubts)
     : endpoint_(std::move(endpoint)), times_(times), paths_(std::move(paths)), doubts_(doubts) {}
 
-ZooKeeperKeeper::~ZooKeeperKeeper() {
+ZooKeeperSessionKeeper::~ZooKeeperSessionKeeper() {
   {
     MutexLock lock(mutex_);
     ends_ = true;
@@ -28,15 +29,15 @@ ZooKeeperKeeper::~ZooKeeperKeeper() {
   }
 }
 
-Status ZooKeeperKeeper::Open(milliseconds connect) {
-  const auto life = Current();
-  if (!life) {
-    return life.error();
+Status ZooKeeperSessionKeeper::Open(milliseconds connect) {
+  const auto lock_session = Current();
+  if (!lock_session) {
+    return lock_session.error();
   }
-  if (const Status connected = (*life)->Connected(connect); !connected) {
+  if (const Status connected = (*lock_session)->Connected(connect); !connected) {
     return connected;
   }
-  if (const auto seal = (*life)->ReadSeal(); !seal) {
+  if (const auto seal = (*lock_session)->ReadSeal(); !seal) {
     return seal.error();
   }
   thread_ = StartThread("oncemq-zk-lease", [this] { Keep(); });
@@ -46,28 +47,28 @@ Status ZooKeeperKeeper::Open(milliseconds connect) {
   return {};
 }
 
-Result<std::shared_ptr<ZooKeeperLife>> ZooKeeperKeeper::Current() {
-  std::shared_ptr<ZooKeeperLife> over;  // goes behind the lock: that takes a while
+Result<std::shared_ptr<ZooKeeperLockSession>> ZooKeeperSessionKeeper::Current() {
+  std::shared_ptr<ZooKeeperLockSession> over;  // goes behind the lock: that takes a while
   MutexLock lock(mutex_);
-  if (life_ != nullptr && !life_->over()) {
-    return life_;
+  if (lock_session_ != nullptr && !lock_session_->over()) {
+    return lock_session_;
   }
-  auto life = ZooKeeperLife::Start(endpoint_, times_, paths_, doubts_);
-  if (life) {
-    over = std::exchange(life_, *life);
+  auto lock_session = ZooKeeperLockSession::Start(endpoint_, times_, paths_, doubts_);
+  if (lock_session) {
+    over = std::exchange(lock_session_, *lock_session);
     changed_.notify_all();
   }
-  return life;
+  return lock_session;
 }
 
-std::shared_ptr<ZooKeeperLife> ZooKeeperKeeper::Last() {
+std::shared_ptr<ZooKeeperLockSession> ZooKeeperSessionKeeper::Last() {
   MutexLock lock(mutex_);
-  return life_;
+  return lock_session_;
 }
 
-void ZooKeeperKeeper::LookAgain() {
+void ZooKeeperSessionKeeper::LookAgain() {
   MutexLock lock(mutex_);
-  const auto next = life_->With([](SessionClaims& claims) {
+  const auto next = lock_session_->With([](SessionClaims& claims) {
     return claims.failing() ? BootTime::min() : claims.next().value_or(BootTime::max());
   });
   if (next < sleeps_until_) {
@@ -77,21 +78,21 @@ void ZooKeeperKeeper::LookAgain() {
 
 // What nobody extended is deleted here, and the servers hear of us: one that dies would take word
 // of our last calls with it, so there is never much time between two of them.
-void ZooKeeperKeeper::Keep() {
+void ZooKeeperSessionKeeper::Keep() {
   BootTime beats_at = BootTime::min();
   for (;;) {
     const BootTime now = SystemClock::Instance().Boot();
-    const std::shared_ptr<ZooKeeperLife> life = Last();
+    const std::shared_ptr<ZooKeeperLockSession> lock_session = Last();
     if (now >= beats_at) {
-      life->Beat();
-      beats_at = now + life->Heartbeat();
+      lock_session->Beat();
+      beats_at = now + lock_session->Heartbeat();
     }
-    life->EndDue(true);
+    lock_session->EndDue(true);
     MutexLock lock(mutex_);
     if (ends_) {
       return;
     }
-    sleeps_until_ = life->With([&](SessionClaims& claims) {
+    sleeps_until_ = lock_session->With([&](SessionClaims& claims) {
       const BootTime tries = claims.failing() ? now + kBetweenTries : BootTime::max();
       return std::min({beats_at, tries, claims.next().value_or(BootTime::max())});
     });
