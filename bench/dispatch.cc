@@ -48,7 +48,7 @@ class Dispatch {
       AssignFacts facts;
       facts.partition = static_cast<int32_t>(p);
       core_.Assign(p, facts, now);
-      core_.OwnRaised(p, 1, Own{1}, now);
+      core_.OwnerEpochRaised(p, 1, OwnerEpoch{1}, now);
       core_.CommitAnswered(p, 1, CommitReply::kAcknowledged, now);
     }
   }
@@ -61,8 +61,8 @@ class Dispatch {
       for (uint32_t p = 0; p < kPartitions; p++) {
         Admit(p);
       }
-      TakeRuns();
-      for (size_t i = 0; i < (kOutstanding + 1) / 2 && !runs_.empty(); i++) {
+      TakeBatches();
+      for (size_t i = 0; i < (kOutstanding + 1) / 2 && !batches_.empty(); i++) {
         done += SettleOne();
       }
       now_ += microseconds(1'000);
@@ -102,40 +102,40 @@ class Dispatch {
     core_.Admit(p, arrivals_);
   }
 
-  void TakeRuns() {
-    while (runs_.size() < kOutstanding) {
-      Run run;
+  void TakeBatches() {
+    while (batches_.size() < kOutstanding) {
+      MessageBatch batch;
       if (!spare_.empty()) {
-        run = std::move(spare_.back());
+        batch = std::move(spare_.back());
         spare_.pop_back();
       }
-      if (!core_.TakeRun(run, now_)) {
-        spare_.push_back(std::move(run));
+      if (!core_.TakeBatch(batch, now_)) {
+        spare_.push_back(std::move(batch));
         return;
       }
-      runs_.push_back(std::move(run));
+      batches_.push_back(std::move(batch));
     }
   }
 
   size_t SettleOne() {
-    std::swap(runs_[random_() % runs_.size()], runs_.back());
+    std::swap(batches_[random_() % batches_.size()], batches_.back());
     size_t done = 0;
     settlements_.clear();
-    for (const RunItem& item : runs_.back().items) {
+    for (const BatchItem& item : batches_.back().items) {
       Settlement& settlement = settlements_.emplace_back();
       settlement.slot = item.slot;
       settlement.ticket = item.ticket;
-      settlement.fate = Fate::kApplied;
+      settlement.fate = DeliveryFate::kApplied;
       if (setting_.retries > 0 && (random_() & 1023) < setting_.retries * 1024) {
-        settlement.fate = Fate::kRetry;
+        settlement.fate = DeliveryFate::kRetry;
         settlement.wait = microseconds(1'000);
       } else {
         done++;
       }
     }
     core_.Settle(settlements_, now_);
-    spare_.push_back(std::move(runs_.back()));
-    runs_.pop_back();
+    spare_.push_back(std::move(batches_.back()));
+    batches_.pop_back();
     released_.clear();
     core_.TakeReleased(released_);
     return done;
@@ -158,8 +158,8 @@ class Dispatch {
   uint64_t next_id_ = 1;
   std::mt19937_64 random_{1};
   std::vector<Arrival> arrivals_;
-  std::vector<Run> runs_;
-  std::vector<Run> spare_;
+  std::vector<MessageBatch> batches_;
+  std::vector<MessageBatch> spare_;
   std::vector<Settlement> settlements_;
   std::vector<void*> released_;
   std::vector<Action> actions_;

@@ -114,7 +114,7 @@ Asked InPostgres() {
   options.max_connections = kConnections;
   auto gate = OpenGate(OpenPostgresWindow(server->url(), options));
   const std::shared_ptr<SqlClient> client =
-      *OpenPostgres(*ParsePostgresPlace(server->url()), {.durable = true}, kConnections);
+      *OpenPostgres(*ParsePostgresEndpoint(server->url()), {.durable = true}, kConnections);
   MustHold(client->Run({"CREATE TABLE seen (id bigint PRIMARY KEY, result bytea)"}).has_value(),
            "no table");
   const auto round_trip = [client](int64_t) {
@@ -140,7 +140,7 @@ Asked InRedis() {
   options.max_connections = kConnections;
   auto gate = OpenGate(OpenRedisWindow(server->url(), options));
   const std::shared_ptr<RedisClient> client =
-      *RedisClient::Open(*ParseRedisPlace(server->url()), {}, kConnections);
+      *RedisClient::Open(*ParseRedisEndpoint(server->url()), {}, kConnections);
   const auto run = [client](const RedisCommand& command) {
     const auto reply = client->Run(command);
     MustHold(reply.has_value(), "no answer");

@@ -100,7 +100,7 @@ int Main(int argc, char** argv) {
   };
   const auto one = open();
   const auto two = open();
-  const auto client = EtcdClient::Open(*ParseEtcdPlace(server->url()), {}, 64);
+  const auto client = EtcdClient::Open(*ParseEtcdEndpoint(server->url()), {}, 64);
   Need(client.has_value(), "no client");
   const auto lease = (*client)->Grant(std::chrono::seconds(600));
   Need(lease.has_value(), "no lease");

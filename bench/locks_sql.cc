@@ -80,7 +80,7 @@ int Main(int argc, char** argv) {
     return OpenPostgresLocks(postgres->url(), {.call = milliseconds(20'000)});
   };
   Measure({"postgres", DomainOf(in_postgres), DomainOf(in_postgres),
-           *OpenPostgres(*ParsePostgresPlace(postgres->url()), kTimes),
+           *OpenPostgres(*ParsePostgresEndpoint(postgres->url()), kTimes),
            "SELECT n FROM bench_row WHERE id = $1", "UPDATE bench_row SET n = $1 WHERE id = $2"},
           report);
 #endif
@@ -93,7 +93,7 @@ int Main(int argc, char** argv) {
     return OpenMariadbLocks(mariadb->url(), {.call = milliseconds(20'000)});
   };
   Measure({"mariadb", DomainOf(in_mariadb), DomainOf(in_mariadb),
-           *OpenMariadb(*ParseMariadbPlace(mariadb->url()), kTimes),
+           *OpenMariadb(*ParseMariadbEndpoint(mariadb->url()), kTimes),
            "SELECT n FROM bench_row WHERE id = ?", "UPDATE bench_row SET n = ? WHERE id = ?"},
           report);
 #endif

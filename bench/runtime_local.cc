@@ -41,7 +41,7 @@ void FillStores(const std::filesystem::path& directory, const RunFacts& run) {
   const std::string owner = "cluster " + run.cluster + ", " + StoreOwner(options);
   std::vector<std::string> ids(kBatch);
   std::vector<RestoreRequest> requests(kBatch);
-  std::vector<Change> answers(kBatch);
+  std::vector<MarkerChange> answers(kBatch);
   for (int32_t partition = 0; partition < run.partitions; partition++) {
     const auto known = window->Open({0, partition, run.topic, owner});
     Must(known ? Status() : Status(known.error()));

@@ -39,7 +39,7 @@ class Redis {
       network_.emplace(server_->port(), milliseconds(1));
     }
     url_ = away ? "redis://127.0.0.1:" + std::to_string(network_->port()) : server_->url();
-    client_ = *RedisClient::Open(*ParseRedisPlace(url_), {}, 1);
+    client_ = *RedisClient::Open(*ParseRedisEndpoint(url_), {}, 1);
   }
 
   // Each run begins with an empty server.

@@ -71,8 +71,9 @@ Times Measure(Window& window, const std::vector<std::string>& ids, const Setting
   std::vector<ClaimRequest> requests(settings.ahead);
   std::vector<ClaimAnswer> answers(settings.ahead);
   std::vector<CompleteRequest> done(settings.ahead);
-  std::vector<Change> changes(settings.ahead);
-  const Answer expected = settings.duplicates ? Answer::kDuplicate : Answer::kGranted;
+  std::vector<MarkerChange> changes(settings.ahead);
+  const ClaimVerdict expected =
+      settings.duplicates ? ClaimVerdict::kDuplicate : ClaimVerdict::kGranted;
   for (size_t begin = 0; begin < ids.size(); begin += settings.ahead) {
     for (size_t i = 0; i < settings.ahead; i++) {
       const Coordinates at{0, static_cast<int32_t>(offset % 8), offset};

@@ -38,10 +38,10 @@ class Bench {
  public:
   Bench(const std::string& url, bool random) : random_(random) {
     Need(MigratePostgresWindow(url, "oncemq").has_value(), "no tables");
-    client_ = *OpenPostgres(*ParsePostgresPlace(url), {.call = milliseconds(20'000)}, 1);
+    client_ = *OpenPostgres(*ParsePostgresEndpoint(url), {.call = milliseconds(20'000)}, 1);
     window_ = *OpenPostgresWindow(
         url, {.scope = "bench", .level = Level::kAtomic, .call = milliseconds(20'000)});
-    own_ = *window_->RaiseOwn(0, 3, 0);
+    owner_epoch_ = *window_->RaiseOwnerEpoch(0, 3, 0);
     Sql("CREATE TABLE effects (id bytea, cents bigint)");
     Sql("CREATE TABLE seen (id bytea PRIMARY KEY, part int, off bigint)");
   }
@@ -56,14 +56,15 @@ class Bench {
       claims.push_back({.id = id,
                         .token = token,
                         .at = {0, 3, next_},
-                        .own = own_,
+                        .owner_epoch = owner_epoch_,
                         .time = time,
                         .first = true});
       done.push_back({.id = id, .token = token, .at = {0, 3, next_++}, .time = time});
     }
     std::vector<ClaimAnswer> answers(ids.size());
-    std::vector<Change> changes(ids.size());
-    Need(window_->Claim(claims, answers).has_value() && answers.front().answer == Answer::kGranted,
+    std::vector<MarkerChange> changes(ids.size());
+    Need(window_->Claim(claims, answers).has_value() &&
+             answers.front().answer == ClaimVerdict::kGranted,
          "no claim");
     const auto effects = *window_->NewEffects(0, 3, claims);
     for (const std::string& id : ids) {
@@ -72,7 +73,7 @@ class Bench {
       Need(effects->Keep().has_value(), "not kept");
     }
     Need(window_->CompleteWith(*effects, done, changes).has_value() &&
-             changes.front() == Change::kMade,
+             changes.front() == MarkerChange::kMade,
          "not written");
   }
   void Batched(const Ids& ids) {
@@ -162,7 +163,7 @@ class Bench {
   const bool random_;
   std::unique_ptr<SqlClient> client_;
   std::unique_ptr<Window> window_;
-  Own own_ = 0;
+  OwnerEpoch owner_epoch_ = 0;
   uint64_t tokens_ = 0;
   int64_t next_ = 0;
   int64_t ids_ = 0;

@@ -35,19 +35,22 @@ using Ids = std::vector<std::string>;
 class Bench {
  public:
   explicit Bench(const std::string& url)
-      : client_(*RedisClient::Open(*ParseRedisPlace(url), {}, 1)),
+      : client_(*RedisClient::Open(*ParseRedisEndpoint(url), {}, 1)),
         window_(*OpenRedisWindow(url, {.scope = "bench", .level = Level::kGuarded})),
         owned_(OpenOwned(url)) {
-    own_ = *window_->RaiseOwn(0, 3, 0);
-    owned_own_ = *owned_->RaiseOwn(0, 3, 0);
+    owner_epoch_ = *window_->RaiseOwnerEpoch(0, 3, 0);
+    owned_owner_epoch_ = *owned_->RaiseOwnerEpoch(0, 3, 0);
   }
 
   // As the runtime calls the window for a run of an owned partition.
-  void Ours(const Ids& ids) { Finish(*window_, own_, ids); }
+  void Ours(const Ids& ids) { Finish(*window_, owner_epoch_, ids); }
   void Owned(const Ids& ids) {
-    Finish(*owned_, owned_own_, ids);
-    const Announcement announced{
-        .partition = 3, .to = next_, .offset = next_, .metadata = "m", .own = owned_own_};
+    Finish(*owned_, owned_owner_epoch_, ids);
+    const Announcement announced{.partition = 3,
+                                 .to = next_,
+                                 .offset = next_,
+                                 .metadata = "m",
+                                 .owner_epoch = owned_owner_epoch_};
     Expect(owned_->Announce({&announced, 1}).has_value(), "not announced");
   }
   // One partition with so many ids, and the heir of it.
@@ -66,7 +69,7 @@ class Bench {
     owned_.reset();
     const double begin = WallSeconds();
     owned_ = OpenOwned(url);
-    owned_own_ = *owned_->RaiseOwn(0, 3, 0);
+    owned_owner_epoch_ = *owned_->RaiseOwnerEpoch(0, 3, 0);
     report.Add(name + "read by an heir", WallSeconds() - begin, "s", 5);
     const auto stat = owned_->Stat();
     Expect(stat && (*stat)[0].history >= ids, "the heir has not all of them");
@@ -126,21 +129,26 @@ class Bench {
     const auto info = client_->Run(RedisCommand{"INFO", "memory"});
     return info ? ParseDecimal(RedisInfo(info->text, "used_memory")).value_or(0) : 0;
   }
-  void Finish(Window& window, Own own, const Ids& ids) {
+  void Finish(Window& window, OwnerEpoch owner_epoch, const Ids& ids) {
     std::vector<ClaimRequest> claims;
     std::vector<CompleteRequest> done;
     for (const std::string& id : ids) {
       const Token token{1, ++tokens_};
       const LogTime time{milliseconds(1'700'000'000'000 + next_)};
-      claims.push_back(
-          {.id = id, .token = token, .at = {0, 3, next_}, .own = own, .time = time, .first = true});
+      claims.push_back({.id = id,
+                        .token = token,
+                        .at = {0, 3, next_},
+                        .owner_epoch = owner_epoch,
+                        .time = time,
+                        .first = true});
       done.push_back({.id = id, .token = token, .at = {0, 3, next_++}, .time = time});
     }
     std::vector<ClaimAnswer> answers(ids.size());
-    std::vector<Change> changes(ids.size());
-    Expect(window.Claim(claims, answers).has_value() && answers.back().answer == Answer::kGranted,
+    std::vector<MarkerChange> changes(ids.size());
+    Expect(window.Claim(claims, answers).has_value() &&
+               answers.back().answer == ClaimVerdict::kGranted,
            "no claim");
-    Expect(window.Complete(done, changes).has_value() && changes.back() == Change::kMade,
+    Expect(window.Complete(done, changes).has_value() && changes.back() == MarkerChange::kMade,
            "not completed");
   }
   static void ExpectOne(const Result<std::vector<RedisReply>>& replies) {
@@ -158,8 +166,8 @@ class Bench {
   const std::unique_ptr<RedisClient> client_;
   const std::unique_ptr<Window> window_;
   std::unique_ptr<Window> owned_;
-  Own own_ = 0;
-  Own owned_own_ = 0;
+  OwnerEpoch owner_epoch_ = 0;
+  OwnerEpoch owned_owner_epoch_ = 0;
   uint64_t tokens_ = 0;
   int64_t next_ = 0;
   int64_t ids_ = 0;

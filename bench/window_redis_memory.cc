@@ -52,7 +52,7 @@ void ForEachBatch(size_t from, size_t to,
 
 void FillWindow(const std::string& url, size_t from, size_t to, bool finish) {
   const auto window = *OpenRedisWindow(url, {.scope = "bench", .level = Level::kGuarded});
-  const Own own = *window->RaiseOwn(0, 3, 0);
+  const OwnerEpoch owner_epoch = *window->RaiseOwnerEpoch(0, 3, 0);
   ForEachBatch(from, to, [&](size_t first, const std::vector<std::string>& ids) {
     std::vector<ClaimRequest> claims;
     std::vector<CompleteRequest> done;
@@ -60,21 +60,25 @@ void FillWindow(const std::string& url, size_t from, size_t to, bool finish) {
       const Coordinates at{0, 3, static_cast<int64_t>(first + i)};
       const Token token{1, first + i + 1};
       const LogTime time{milliseconds(1'700'000'000'000 + at.offset)};
-      claims.push_back(
-          {.id = ids[i], .token = token, .at = at, .own = own, .time = time, .first = true});
+      claims.push_back({.id = ids[i],
+                        .token = token,
+                        .at = at,
+                        .owner_epoch = owner_epoch,
+                        .time = time,
+                        .first = true});
       done.push_back({.id = ids[i], .token = token, .at = at, .time = time});
     }
     std::vector<ClaimAnswer> answers(ids.size());
-    Require(window->Claim(claims, answers) && answers.back().answer == Answer::kGranted,
+    Require(window->Claim(claims, answers) && answers.back().answer == ClaimVerdict::kGranted,
             "no claim");
-    std::vector<Change> changes(ids.size());
-    Require(!finish || (window->Complete(done, changes) && changes.back() == Change::kMade),
+    std::vector<MarkerChange> changes(ids.size());
+    Require(!finish || (window->Complete(done, changes) && changes.back() == MarkerChange::kMade),
             "not completed");
   });
 }
 
 void FillPlain(const std::string& url, size_t from, size_t to) {
-  const auto client = *RedisClient::Open(*ParseRedisPlace(url), {}, 1);
+  const auto client = *RedisClient::Open(*ParseRedisEndpoint(url), {}, 1);
   ForEachBatch(from, to, [&](size_t, std::vector<std::string> keys) {
     std::vector<RedisCommand> commands;
     for (std::string& key : keys) {
@@ -100,7 +104,7 @@ double UsedMemory(RedisClient& client) {
 
 double BytesEach(size_t ids, const Fill& fill) {
   const auto server = testing::RedisServer::Start();
-  const auto client = *RedisClient::Open(*ParseRedisPlace(server->url()), {}, 1);
+  const auto client = *RedisClient::Open(*ParseRedisEndpoint(server->url()), {}, 1);
   fill(server->url(), 0, kAtOnce);  // scripts, and the keys that a scope has but once
   const double before = UsedMemory(*client);
   fill(server->url(), kAtOnce, kAtOnce + ids);

@@ -108,7 +108,7 @@ class WindowSide final : public Side {
     completions_.clear();
     size_t known = 0;
     for (size_t i = 0; i < ids.size(); i++) {
-      if (answers_[i].answer == Answer::kGranted) {
+      if (answers_[i].answer == ClaimVerdict::kGranted) {
         completions_.push_back({.id = ids[i], .token = claims_[i].token, .at = claims_[i].at});
       } else {
         known++;
@@ -129,7 +129,7 @@ class WindowSide final : public Side {
   std::vector<ClaimRequest> claims_;
   std::vector<ClaimAnswer> answers_;
   std::vector<CompleteRequest> completions_;
-  std::vector<Change> changes_;
+  std::vector<MarkerChange> changes_;
   uint64_t attempt_ = 0;
   int64_t offset_ = 0;
 };

@@ -39,7 +39,7 @@ struct Arguments {
   bool json = false;
   std::string shell;  // of completion
   StatusArguments status;
-  ServicePlace place;     // of the commands that may ask a running service
+  ServiceTarget target;   // of the commands that may ask a running service
   std::string directory;  // of stores, where no service runs
   WindowShowArguments show;
   WindowUncertainArguments uncertain;
@@ -49,7 +49,7 @@ struct Arguments {
   StoreArguments store;
   MigrateArguments migrate;
 
-  WindowPlace window_place() const { return {place, directory}; }
+  WindowTarget window_target() const { return {target, directory}; }
 };
 
 // A command of the tree, and the call that it is; the call gives the exit code.
@@ -123,16 +123,17 @@ void AddDoctor(CLI::App& app, DoctorArguments& arguments, CommandActions& action
 }
 
 // Which running service is asked.
-void AddPlace(CLI::App& command, const std::string& config, ServicePlace& place) {
+void AddServiceTarget(CLI::App& command, const std::string& config, ServiceTarget& target) {
   CLI::Option* file =
-      command.add_option(config, place.config, "The service file that names its socket");
-  command.add_option("--socket", place.socket, "The socket of the running service")->excludes(file);
+      command.add_option(config, target.config, "The service file that names its socket");
+  command.add_option("--socket", target.socket, "The socket of the running service")
+      ->excludes(file);
   command.footer("Exit codes: 2 refused, 6 no service answers there.");
 }
 
 void AddStatus(CLI::App& app, Arguments& arguments, CommandActions& actions) {
   CLI::App* status = app.add_subcommand("status", "Say what a running service is doing");
-  AddPlace(*status, "-c,--config,service.yaml", arguments.place);
+  AddServiceTarget(*status, "-c,--config,service.yaml", arguments.target);
   status->add_flag("--json", arguments.status.json, "As one JSON object");
   status->add_option("--stalled-after", arguments.status.stalled_after,
                      "A partition with something to do that finishes nothing for so long does not "
@@ -140,17 +141,17 @@ void AddStatus(CLI::App& app, Arguments& arguments, CommandActions& actions) {
   status->footer(
       "Exit codes: 1 a partition is stopped, or something does not move: the last lines say what;\n"
       "2 refused, 6 no service answers there.");
-  actions.push_back({status, [&] { return StatusCommand(arguments.place, arguments.status); }});
+  actions.push_back({status, [&] { return StatusCommand(arguments.target, arguments.status); }});
 }
 
 // Whose window is looked into.
-void AddWindowPlace(CLI::App& command, Arguments& arguments) {
+void AddWindowTarget(CLI::App& command, Arguments& arguments) {
   CLI::Option* file =
-      command.add_option("-c,--config", arguments.place.config,
+      command.add_option("-c,--config", arguments.target.config,
                          "The service file: its socket, or its directory where no service answers; "
                          "or the server of its window");
   CLI::Option* socket =
-      command.add_option("--socket", arguments.place.socket, "The socket of the running service")
+      command.add_option("--socket", arguments.target.socket, "The socket of the running service")
           ->excludes(file);
   command
       .add_option("--directory", arguments.directory,
@@ -208,30 +209,31 @@ void AddWindow(CLI::App& app, Arguments& arguments, CommandActions& actions) {
       "  oncemq window uncertain --since 24h -c service.yaml\n"
       "  oncemq window forget ID --why 'refund booked twice' -c service.yaml");
   CLI::App* stat = window->add_subcommand("stat", "What it holds, store by store");
-  AddWindowPlace(*stat, arguments);
+  AddWindowTarget(*stat, arguments);
   CLI::App* show = window->add_subcommand("show", "What it keeps of one id");
   show->add_option("id", arguments.show.id, "The id")->required();
   show->add_flag("--hex", arguments.show.hex, "The id is given as hex digits, two for each byte");
-  AddWindowPlace(*show, arguments);
+  AddWindowTarget(*show, arguments);
   CLI::App* uncertain = window->add_subcommand(
       "uncertain", "List the messages whose effect may have happened more than once");
   uncertain->add_option("--since", arguments.uncertain.since,
                         "With a call since then: 24h before now, or 2026-11-27T10:00:00Z");
-  AddWindowPlace(*uncertain, arguments);
+  AddWindowTarget(*uncertain, arguments);
   actions.push_back({uncertain, [&] {
                        arguments.uncertain.json = arguments.json;
-                       return WindowUncertainCommand(arguments.window_place(), arguments.uncertain);
+                       return WindowUncertainCommand(arguments.window_target(),
+                                                     arguments.uncertain);
                      }});
   actions.push_back(
-      {stat, [&] { return WindowStatCommand(arguments.window_place(), arguments.json); }});
+      {stat, [&] { return WindowStatCommand(arguments.window_target(), arguments.json); }});
   actions.push_back({show, [&] {
                        arguments.show.json = arguments.json;
-                       return WindowShowCommand(arguments.window_place(), arguments.show);
+                       return WindowShowCommand(arguments.window_target(), arguments.show);
                      }});
   AddWindowChanges(*window, arguments, actions);
 }
 
-void AddGatePlace(CLI::App& command, GateArguments& arguments) {
+void AddGateTarget(CLI::App& command, GateArguments& arguments) {
   command.add_option("ref", arguments.ref, "The operation, as answers of the gate name it")
       ->required();
   CLI::Option* file =
@@ -261,14 +263,14 @@ void AddGate(CLI::App& app, GateArguments& arguments, CommandActions& actions) {
       "  oncemq gate show REF --at redis://localhost --scope orders\n"
       "  oncemq gate resolve REF -c service.yaml --not-applied --why 'not in the statement'");
   CLI::App* show = gate->add_subcommand("show", "What is on record of an operation");
-  AddGatePlace(*show, arguments);
+  AddGateTarget(*show, arguments);
   show->add_flag("--json", arguments.json, "As one JSON object");
   show->footer(
       "Exit codes: 1 nothing is known of it, 2 refused, or there is no such window,\n"
       "6 the server does not answer.");
   CLI::App* resolve =
       gate->add_subcommand("resolve", "Say whether an operation without an outcome has happened");
-  AddGatePlace(*resolve, arguments);
+  AddGateTarget(*resolve, arguments);
   CLI::Option* applied =
       resolve->add_flag("--applied", arguments.applied, "It has: copies are told so for ever");
   resolve->add_flag("--not-applied", arguments.not_applied, "It has not: the next call runs it")
@@ -393,7 +395,7 @@ using LockAction = int (*)(const LockArguments&);
 
 // Where the locks are: an address, or stores and the record that says which is in force, with a
 // space; or a catalogue.
-void AddLockPlace(CLI::App& command, LockArguments& arguments) {
+void AddLockTarget(CLI::App& command, LockArguments& arguments) {
   CLI::Option* at = command.add_option(
       "--at", arguments.at, "redis://host:port or the like; with a password: in ONCEMQ_LOCKS");
   AddRecord(command, arguments, "--switchboard");
@@ -409,7 +411,7 @@ void AddLockLs(CLI::App& ls, LockArguments& arguments) {
   ls.add_option("--limit", arguments.limit, "At most so many")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
-  AddLockPlace(ls, arguments);
+  AddLockTarget(ls, arguments);
   CLI::Option* file = ls.add_option("-c,--config", arguments.config,
                                     "Instead of names, the spaces that this service file names");
   for (const char* other : {"--at", "--record", "--store", "--switchboard", "--space",
@@ -455,7 +457,7 @@ void AddLock(CLI::App& app, LockArguments& arguments, CommandActions& actions) {
                      LockSwitchCommand),
                 arguments);
   for (CLI::App* command : {show, ask_back, release, election, bench}) {
-    AddLockPlace(*command, arguments);
+    AddLockTarget(*command, arguments);
     if (command != bench) {
       command->add_option("name", arguments.name, "The name")->required();
       command->add_flag("--hex", arguments.hex,
@@ -473,13 +475,13 @@ void AddExplain(CLI::App& app, Arguments& arguments, CommandActions& actions) {
   CLI::App* guarantee = explain->add_subcommand(
       "guarantee", "What holds and what does not: in general, or for one service");
   CLI::Option* file =
-      guarantee->add_option("-c,--config", arguments.place.config, "By this service file");
+      guarantee->add_option("-c,--config", arguments.target.config, "By this service file");
   guarantee
-      ->add_option("--socket", arguments.place.socket, "As the service that runs there says it")
+      ->add_option("--socket", arguments.target.socket, "As the service that runs there says it")
       ->excludes(file);
   guarantee->add_flag("--json", arguments.json, "As one JSON object");
   actions.push_back(
-      {guarantee, [&] { return ExplainGuaranteeCommand(arguments.place, arguments.json); }});
+      {guarantee, [&] { return ExplainGuaranteeCommand(arguments.target, arguments.json); }});
 }
 
 constexpr char kVersion[] = "oncemq " ONCEMQ_VERSION;

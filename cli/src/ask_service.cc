@@ -15,17 +15,17 @@ namespace {
 
 constexpr milliseconds kWithin{10'000};
 
-Result<std::string> SocketOf(const ServicePlace& place) {
-  if (place.config.empty()) {
-    return place.socket;
+Result<std::string> SocketOf(const ServiceTarget& target) {
+  if (target.config.empty()) {
+    return target.socket;
   }
-  const Result<AdminOptions> admin = LoadAdmin(place.config);
+  const Result<AdminOptions> admin = LoadAdmin(target.config);
   if (!admin) {
     return admin.error();
   }
   if (admin->socket.empty()) {
     return Error{Code::kInvalid, Effect::kNone,
-                 place.config + ": `admin.socket` is not set, so the service cannot be asked"};
+                 target.config + ": `admin.socket` is not set, so the service cannot be asked"};
   }
   return admin->socket;
 }
@@ -51,11 +51,11 @@ Asked AskSocket(const std::string& socket, const AdminRequest& request) {
   return {kExitDone, socket, *std::move(result), {}};
 }
 
-Asked AskService(const ServicePlace& place, const AdminRequest& request) {
-  if (place.config.empty() == place.socket.empty()) {
+Asked AskService(const ServiceTarget& target, const AdminRequest& request) {
+  if (target.config.empty() == target.socket.empty()) {
     return Told("say which service: by --socket PATH, or by its service file", kExitUsage);
   }
-  const Result<std::string> socket = SocketOf(place);
+  const Result<std::string> socket = SocketOf(target);
   if (!socket) {
     return Told(socket.error().message, kExitUsage);
   }

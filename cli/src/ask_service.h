@@ -10,7 +10,7 @@
 namespace oncemq {
 
 // Where the service is: exactly one of them.
-struct ServicePlace {
+struct ServiceTarget {
   std::string config;  // a service file with `admin.socket`
   std::string socket;
 };
@@ -29,6 +29,6 @@ int CodeOfAsked(const Error& error);
 Asked AskSocket(const std::string& socket, const AdminRequest& request);
 
 // Tells on standard error why there is no result.
-Asked AskService(const ServicePlace& place, const AdminRequest& request);
+Asked AskService(const ServiceTarget& target, const AdminRequest& request);
 
 }  // namespace oncemq

@@ -83,19 +83,19 @@ class StoresOf {
     const std::string socket = AskedAt(store);
     std::string cannot = unasked_;
     if (!socket.empty()) {
-      const auto [place, first] = asked_.try_emplace(socket);
+      const auto [known, first] = asked_.try_emplace(socket);
       if (first) {
         Asked asked = AskSocket(socket, question_.request);
         if (asked.code == kExitDone) {
           Add(std::move(asked));
         } else {
-          place->second = std::move(asked.why);
+          known->second = std::move(asked.why);
         }
       }
-      if (place->second.empty()) {
+      if (known->second.empty()) {
         return;
       }
-      cannot = place->second;
+      cannot = known->second;
     }
     answer_.unread.push_back(
         {store,
@@ -213,18 +213,18 @@ WindowAnswer AskByFile(const std::string& config, const WindowQuestion& question
 
 }  // namespace
 
-WindowAnswer AskWindow(const WindowPlace& place, const WindowQuestion& question) {
-  if (!place.directory.empty()) {
-    return LookIntoStores(place.directory, "", question);
+WindowAnswer AskWindow(const WindowTarget& target, const WindowQuestion& question) {
+  if (!target.directory.empty()) {
+    return LookIntoStores(target.directory, "", question);
   }
-  return place.service.config.empty() ? OfService(AskService(place.service, question.request))
-                                      : AskByFile(place.service.config, question);
+  return target.service.config.empty() ? OfService(AskService(target.service, question.request))
+                                       : AskByFile(target.service.config, question);
 }
 
 std::string FromText(const WindowAnswer& answer) {
   std::string text;
-  for (const std::string& place : answer.from) {
-    text += SafeText(place) + "\n";
+  for (const std::string& target : answer.from) {
+    text += SafeText(target) + "\n";
   }
   return text;
 }

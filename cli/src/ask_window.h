@@ -21,8 +21,8 @@ class StoreLook;
 class Window;
 
 // Exactly one of them: a service, or a directory with stores.
-struct WindowPlace {
-  ServicePlace service;
+struct WindowTarget {
+  ServiceTarget service;
   std::string directory;
 };
 
@@ -54,7 +54,7 @@ struct WindowQuestion {
 };
 
 // `request` is for the service, `look` for each store in turn, `server` for an opened window.
-WindowAnswer AskWindow(const WindowPlace& place, const WindowQuestion& question);
+WindowAnswer AskWindow(const WindowTarget& target, const WindowQuestion& question);
 
 // A line for each place that it is from.
 std::string FromText(const WindowAnswer& answer);

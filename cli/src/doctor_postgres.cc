@@ -46,13 +46,13 @@ void DescribePostgres(const SqlRow& settings, DoctorPart& part) {
 }
 
 void AskPostgres(const ServiceOptions& options, DoctorPart& part) {
-  const auto place = ParsePostgresPlace(options.postgres_at);
-  if (!place) {
-    return FailPart(part, place.error());
+  const auto endpoint = ParsePostgresEndpoint(options.postgres_at);
+  if (!endpoint) {
+    return FailPart(part, endpoint.error());
   }
-  part.at = ToString(*place);
+  part.at = ToString(*endpoint);
   part.facts["schema"] = options.postgres.schema;
-  const auto client = OpenPostgres(*place, {options.postgres.connect, options.postgres.call}, 1);
+  const auto client = OpenPostgres(*endpoint, {options.postgres.connect, options.postgres.call}, 1);
   if (!client) {
     return FailPart(part, client.error());
   }

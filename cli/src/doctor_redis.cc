@@ -95,13 +95,13 @@ void DescribeRedis(std::string_view info, const RedisSettings& settings, int wan
 }
 
 void AskRedis(const ServiceOptions& options, DoctorPart& part) {
-  const auto place = ParseRedisPlace(options.redis_at);
-  if (!place) {
-    return FailPart(part, place.error());
+  const auto endpoint = ParseRedisEndpoint(options.redis_at);
+  if (!endpoint) {
+    return FailPart(part, endpoint.error());
   }
-  part.at = ToString(*place);
+  part.at = ToString(*endpoint);
   part.facts["prefix"] = options.redis.prefix;
-  const auto client = RedisClient::Open(*place, {options.redis.connect, options.redis.call}, 1);
+  const auto client = RedisClient::Open(*endpoint, {options.redis.connect, options.redis.call}, 1);
   if (!client) {
     return FailPart(part, client.error());
   }

@@ -83,8 +83,8 @@ int ExplainFile(const std::string& config, bool json) {
   return kExitDone;
 }
 
-int ExplainRunning(const ServicePlace& place, bool json) {
-  const Asked asked = AskService(place, {.command = "guarantee"});
+int ExplainRunning(const ServiceTarget& target, bool json) {
+  const Asked asked = AskService(target, {.command = "guarantee"});
   if (asked.code != kExitDone) {
     return asked.code;
   }
@@ -102,12 +102,12 @@ int ExplainRunning(const ServicePlace& place, bool json) {
 
 }  // namespace
 
-int ExplainGuaranteeCommand(const ServicePlace& place, bool json) {
-  if (!place.socket.empty()) {
-    return ExplainRunning(place, json);
+int ExplainGuaranteeCommand(const ServiceTarget& target, bool json) {
+  if (!target.socket.empty()) {
+    return ExplainRunning(target, json);
   }
-  if (!place.config.empty()) {
-    return ExplainFile(place.config, json);
+  if (!target.config.empty()) {
+    return ExplainFile(target.config, json);
   }
   std::cout << (json ? JsonOf("levels", "", ExplainLevels()) : ExplainLevels());
   return kExitDone;

@@ -8,6 +8,6 @@
 namespace oncemq {
 
 // Without a file and a socket it explains the levels. The exit code.
-int ExplainGuaranteeCommand(const ServicePlace& place, bool json);
+int ExplainGuaranteeCommand(const ServiceTarget& target, bool json);
 
 }  // namespace oncemq

@@ -11,7 +11,7 @@
 #include "audit.h"
 #include "command_window.h"
 #include "exit_code.h"
-#include "lock_place.h"
+#include "lock_target.h"
 #include "oncemq/gate/gate.h"
 #include "safe_json.h"
 #include "window_json.h"

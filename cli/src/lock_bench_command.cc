@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "exit_code.h"
-#include "lock_place.h"
+#include "lock_target.h"
 #include "oncemq/base/bytes.h"
 #include "oncemq/base/random.h"
 #include "oncemq/locks/lock_domain.h"

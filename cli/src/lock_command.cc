@@ -8,8 +8,8 @@
 
 #include "audit.h"
 #include "exit_code.h"
-#include "lock_place.h"
 #include "lock_spaces.h"
+#include "lock_target.h"
 #include "oncemq/base/bytes.h"
 #include "oncemq/base/fence_text.h"
 #include "oncemq/locks/election.h"
@@ -41,12 +41,12 @@ Result<std::string> NameOf(const LockArguments& arguments) {
   return *std::move(name);
 }
 
-struct NamedPlace {
+struct NamedTarget {
   std::shared_ptr<LockEngine> locks;
   std::string name;
 };
 
-Result<NamedPlace> OpenNamed(const LockArguments& arguments) {
+Result<NamedTarget> OpenNamed(const LockArguments& arguments) {
   auto name = NameOf(arguments);
   if (!name) {
     return name.error();
@@ -55,13 +55,13 @@ Result<NamedPlace> OpenNamed(const LockArguments& arguments) {
   if (!locks) {
     return locks.error();
   }
-  return NamedPlace{*std::move(locks), *std::move(name)};
+  return NamedTarget{*std::move(locks), *std::move(name)};
 }
 
 // What failed may have been done all the same.
-Result<size_t> AskBack(const NamedPlace& place, std::string_view command) {
+Result<size_t> AskBack(const NamedTarget& target, std::string_view command) {
   return Audited(
-      command, place.name, "", [&] { return place.locks->AskBack(place.name); },
+      command, target.name, "", [&] { return target.locks->AskBack(target.name); },
       [](const auto& asked) {
         return asked ? std::to_string(*asked) + " asked" : ToString(asked.error());
       });
@@ -191,11 +191,11 @@ int LockLsCommand(const LockArguments& arguments) {
 }
 
 int LockShowCommand(const LockArguments& arguments) {
-  const auto place = OpenNamed(arguments);
-  if (!place) {
-    return LockFailed(place.error());
+  const auto target = OpenNamed(arguments);
+  if (!target) {
+    return LockFailed(target.error());
   }
-  const auto view = place->locks->Look(place->name);
+  const auto view = target->locks->Look(target->name);
   if (!view) {
     return LockFailed(view.error());
   }
@@ -210,11 +210,11 @@ int LockShowCommand(const LockArguments& arguments) {
 }
 
 int LockAskBackCommand(const LockArguments& arguments) {
-  const auto place = OpenNamed(arguments);
-  if (!place) {
-    return LockFailed(place.error());
+  const auto target = OpenNamed(arguments);
+  if (!target) {
+    return LockFailed(target.error());
   }
-  const auto asked = AskBack(*place, "lock ask-back");
+  const auto asked = AskBack(*target, "lock ask-back");
   if (!asked) {
     return LockFailed(asked.error());
   }
@@ -259,17 +259,17 @@ int LockReleaseCommand(const LockArguments& arguments) {
 }
 
 int LockElectionCommand(const LockArguments& arguments) {
-  const auto place = OpenNamed(arguments);
-  if (!place) {
-    return LockFailed(place.error());
+  const auto target = OpenNamed(arguments);
+  if (!target) {
+    return LockFailed(target.error());
   }
-  const auto leader = LeaderOf(*place->locks, place->name);
-  const auto view = place->locks->Look(place->name);
+  const auto leader = LeaderOf(*target->locks, target->name);
+  const auto view = target->locks->Look(target->name);
   if (!leader || !view) {
     return LockFailed(!leader ? leader.error() : view.error());
   }
   if (arguments.resign) {
-    if (const auto asked = AskBack(*place, "lock election --resign"); !asked) {
+    if (const auto asked = AskBack(*target, "lock election --resign"); !asked) {
       return LockFailed(asked.error());
     }
   }

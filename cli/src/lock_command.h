@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "catalogue_place.h"
+#include "catalogue_target.h"
 
 namespace oncemq {
 

@@ -6,10 +6,10 @@
 
 #include "audit.h"
 #include "exit_code.h"
-#include "lock_place.h"
+#include "lock_target.h"
 #include "oncemq/base/raise_record.h"
 #include "safe_json.h"
-#include "switch_place.h"
+#include "switch_target.h"
 
 namespace oncemq {
 namespace {
@@ -18,8 +18,8 @@ using nlohmann::ordered_json;
 
 // What is refused by one of the stores would not be in force. One that does not answer is named:
 // it may know better.
-Status AboveAllStores(const SwitchedPlan& place, uint32_t epoch) {
-  for (const NamedLocks& store : place.stores) {
+Status AboveAllStores(const SwitchedPlan& target, uint32_t epoch) {
+  for (const NamedLocks& store : target.stores) {
     if (!store.capabilities.seals) {
       continue;
     }
@@ -37,8 +37,8 @@ Status AboveAllStores(const SwitchedPlan& place, uint32_t epoch) {
   return {};
 }
 
-bool CanBeSealed(const SwitchedPlan& place, std::string_view name) {
-  return std::any_of(place.stores.begin(), place.stores.end(), [&](const NamedLocks& store) {
+bool CanBeSealed(const SwitchedPlan& target, std::string_view name) {
+  return std::any_of(target.stores.begin(), target.stores.end(), [&](const NamedLocks& store) {
     return store.name == name && store.capabilities.seals;
   });
 }
@@ -73,26 +73,26 @@ void Print(const RaisedRecord& raised, bool json) {
 }  // namespace
 
 int LockRaiseCommand(const LockArguments& arguments) {
-  const auto place = SwitchPlaceOf(arguments);
-  if (!place) {
-    return LockFailed(place.error());
+  const auto target = SwitchTargetOf(arguments);
+  if (!target) {
+    return LockFailed(target.error());
   }
-  if (IsBelow(*place->record, arguments.first_epoch)) {
-    if (const Status above = AboveAllStores(*place, arguments.first_epoch); !above) {
+  if (IsBelow(*target->record, arguments.first_epoch)) {
+    if (const Status above = AboveAllStores(*target, arguments.first_epoch); !above) {
       return LockFailed(above.error());
     }
   }
   RaiseOptions least{.epoch = arguments.first_epoch,
                      .longest = {},
-                     .from = place->stores.front().name,
+                     .from = target->stores.front().name,
                      .why = arguments.why.empty() ? "raised by an operator" : arguments.why,
-                     .seals = [&](std::string_view name) { return CanBeSealed(*place, name); }};
+                     .seals = [&](std::string_view name) { return CanBeSealed(*target, name); }};
   if (arguments.longest > 0) {
     least.longest = std::chrono::seconds(arguments.longest);
   }
   const auto raised = Audited(
       "lock switch", "first epoch " + std::to_string(arguments.first_epoch), "",
-      [&] { return RaiseRecord(*place->record, least); },
+      [&] { return RaiseRecord(*target->record, least); },
       [](const auto& done) {
         return done ? "epoch " + std::to_string(done->now.epoch) : ToString(done.error());
       });

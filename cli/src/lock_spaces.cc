@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "exit_code.h"
-#include "lock_place.h"
+#include "lock_target.h"
 #include "oncemq/base/bytes.h"
 #include "oncemq/clients/store_access.h"
 #include "oncemq/framework/service_file.h"

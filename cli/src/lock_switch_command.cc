@@ -6,10 +6,10 @@
 
 #include "audit.h"
 #include "exit_code.h"
-#include "lock_place.h"
+#include "lock_target.h"
 #include "oncemq/base/clock.h"
 #include "oncemq/locks/switched_locks.h"
-#include "switch_place.h"
+#include "switch_target.h"
 #include "switch_text.h"
 
 namespace oncemq {
@@ -18,8 +18,8 @@ namespace {
 constexpr milliseconds kBetweenLooks{1'000};  // of a watch
 
 Result<std::shared_ptr<SwitchedLocks>> OpenSwitched(const LockArguments& arguments) {
-  auto place = SwitchPlaceOf(arguments);
-  return place ? OpenBegun(*std::move(place), WithoutVote()) : place.error();
+  auto target = SwitchTargetOf(arguments);
+  return target ? OpenBegun(*std::move(target), WithoutVote()) : target.error();
 }
 
 // False: the output is closed.

@@ -130,7 +130,7 @@ std::string StatusText(const ordered_json& status) {
   return out;
 }
 
-int StatusCommand(const ServicePlace& place, const StatusArguments& arguments) {
+int StatusCommand(const ServiceTarget& target, const StatusArguments& arguments) {
   const std::optional<milliseconds> after = arguments.stalled_after.empty()
                                                 ? std::optional(kStalledAfter)
                                                 : ParseDuration(arguments.stalled_after);
@@ -139,7 +139,7 @@ int StatusCommand(const ServicePlace& place, const StatusArguments& arguments) {
               << SafeText(arguments.stalled_after) << "\n";
     return kExitUsage;
   }
-  Asked asked = AskService(place, {.command = "status"});
+  Asked asked = AskService(target, {.command = "status"});
   if (asked.code != kExitDone) {
     return asked.code;
   }

@@ -15,7 +15,7 @@ struct StatusArguments {
 
 // The exit code, fit for a probe: kExitFailed where a partition is stopped, or does not move
 // (Standstills).
-int StatusCommand(const ServicePlace& place, const StatusArguments& arguments);
+int StatusCommand(const ServiceTarget& target, const StatusArguments& arguments);
 
 // What it said, for people. Any JSON gives a text.
 std::string StatusText(const nlohmann::ordered_json& status);

@@ -9,7 +9,7 @@
 #include <iostream>
 
 #include "exit_code.h"
-#include "lock_place.h"
+#include "lock_target.h"
 #include "oncemq/clients/store_secret.h"
 #include "oncemq/framework/store_file.h"
 #include "oncemq/locks/catalogue_locks.h"

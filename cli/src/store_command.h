@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "catalogue_place.h"
+#include "catalogue_target.h"
 
 namespace oncemq {
 

@@ -4,7 +4,7 @@
 #include "ask_service.h"
 #include "audit.h"
 #include "exit_code.h"
-#include "lock_place.h"
+#include "lock_target.h"
 #include "oncemq/dedup/postgres_window.h"
 #include "oncemq/framework/service_file.h"
 #include "safe_json.h"
@@ -20,12 +20,12 @@ Error MigrationRefused(std::string why) {
 }
 
 // Where the tables are to be.
-struct MigrationPlace {
+struct MigrationTarget {
   std::string at;
   std::string schema;
 };
 
-Result<MigrationPlace> PlaceOfFile(const std::string& config) {
+Result<MigrationTarget> TargetOfFile(const std::string& config) {
   const Result<ServiceOptions> options = LoadService(config);
   if (!options) {
     return options.error();
@@ -35,26 +35,26 @@ Result<MigrationPlace> PlaceOfFile(const std::string& config) {
                             std::string(ToString(options->engine)) +
                             "`; only the window in PostgreSQL has tables");
   }
-  return MigrationPlace{options->postgres_at, options->postgres.schema};
+  return MigrationTarget{options->postgres_at, options->postgres.schema};
 }
 
-Result<MigrationPlace> PlaceOf(const MigrateArguments& arguments) {
+Result<MigrationTarget> TargetOf(const MigrateArguments& arguments) {
   if (!arguments.config.empty()) {
-    return PlaceOfFile(arguments.config);
+    return TargetOfFile(arguments.config);
   }
   if (const Status fit = NoPasswordIn(arguments.at, "ONCEMQ_WINDOW"); !fit) {
     return fit.error();
   }
-  MigrationPlace place{Said(arguments.at, "ONCEMQ_WINDOW"), arguments.schema};
-  if (place.schema.empty()) {
-    place.schema = PostgresWindowOptions().schema;
+  MigrationTarget target{Said(arguments.at, "ONCEMQ_WINDOW"), arguments.schema};
+  if (target.schema.empty()) {
+    target.schema = PostgresWindowOptions().schema;
   }
-  if (place.at.empty() && !arguments.print) {
+  if (target.at.empty() && !arguments.print) {
     return MigrationRefused(
         "which database? Say -c FILE, or --at postgres://user@host:port/database; or set "
         "ONCEMQ_WINDOW");
   }
-  return place;
+  return target;
 }
 
 int MigrationFailed(const Error& error) {
@@ -78,22 +78,22 @@ int PrintSchema(const std::string& schema) {
 #ifdef ONCEMQ_WITH_POSTGRES
 
 int StoreMigrateCommand(const MigrateArguments& arguments) {
-  const auto place = PlaceOf(arguments);
-  if (!place) {
-    std::cerr << place.error().message << "\n";  // of a file: a line for each mistake
+  const auto target = TargetOf(arguments);
+  if (!target) {
+    std::cerr << target.error().message << "\n";  // of a file: a line for each mistake
     return kExitUsage;
   }
   if (arguments.print) {
-    return PrintSchema(place->schema);
+    return PrintSchema(target->schema);
   }
   const Status made = Audited(
-      "store migrate", place->schema, "",
-      [&] { return MigratePostgresWindow(place->at, place->schema); },
+      "store migrate", target->schema, "",
+      [&] { return MigratePostgresWindow(target->at, target->schema); },
       [](const Status& done) { return done ? std::string("done") : ToString(done.error()); });
   if (!made) {
     return MigrationFailed(made.error());
   }
-  std::cout << "the tables of the window are in the schema " << place->schema << "\n";
+  std::cout << "the tables of the window are in the schema " << target->schema << "\n";
   return kExitDone;
 }
 

@@ -68,11 +68,11 @@ Result<std::string> Forget(const ServiceOptions& options, const std::string& id)
     return window.error();
   }
   const std::string_view asked = id;
-  Change change = Change::kFenced;
+  MarkerChange change = MarkerChange::kFenced;
   if (const Status asked_to = (*window)->ForgetByHand({&asked, 1}, {&change, 1}); !asked_to) {
     return asked_to.error();
   }
-  return change == Change::kMade ? std::string() : WhyLeftAlone(**window, asked);
+  return change == MarkerChange::kMade ? std::string() : WhyLeftAlone(**window, asked);
 }
 
 // Also an attempt that failed leaves its lines.

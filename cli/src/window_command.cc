@@ -105,7 +105,7 @@ std::optional<ordered_json> KnownMarker(const WindowAnswer& answer) {
 
 }  // namespace
 
-int WindowShowCommand(const WindowPlace& place, const WindowShowArguments& arguments) {
+int WindowShowCommand(const WindowTarget& target, const WindowShowArguments& arguments) {
   // In hex digits on the way: an id is any bytes.
   const std::string id = arguments.hex ? arguments.id : HexOfBytes(arguments.id);
   const auto read = BytesOfHex(id);
@@ -120,10 +120,10 @@ int WindowShowCommand(const WindowPlace& place, const WindowShowArguments& argum
     return kExitUsage;
   }
   const WindowAnswer answer =
-      AskWindow(place, {.request = {.command = "window show", .arguments = {{"id_hex", id}}},
-                        .look = [&](StoreLook& look) { return ShowIn(look, bytes); },
-                        .server = [&](Window& window) { return ShowInServer(window, bytes); },
-                        .enough = Knows});
+      AskWindow(target, {.request = {.command = "window show", .arguments = {{"id_hex", id}}},
+                         .look = [&](StoreLook& look) { return ShowIn(look, bytes); },
+                         .server = [&](Window& window) { return ShowInServer(window, bytes); },
+                         .enough = Knows});
   if (answer.code != kExitDone) {
     return answer.code;
   }

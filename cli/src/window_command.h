@@ -15,6 +15,6 @@ struct WindowShowArguments {
 };
 
 // The exit code: kExitDone also when it keeps nothing.
-int WindowShowCommand(const WindowPlace& place, const WindowShowArguments& arguments);
+int WindowShowCommand(const WindowTarget& target, const WindowShowArguments& arguments);
 
 }  // namespace oncemq

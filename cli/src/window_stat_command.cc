@@ -175,12 +175,12 @@ std::string StoreText(const ordered_json& store) {
   return out + "  of " + PartOf(store, "identity") + "\n";
 }
 
-int WindowStatCommand(const WindowPlace& place, bool json) {
+int WindowStatCommand(const WindowTarget& target, bool json) {
   const WindowAnswer answer =
-      AskWindow(place, {.request = {.command = "window stat"},
-                        .look = [](StoreLook& look) { return StatIn(look); },
-                        .server = StatInServer,
-                        .enough = nullptr});
+      AskWindow(target, {.request = {.command = "window stat"},
+                         .look = [](StoreLook& look) { return StatIn(look); },
+                         .server = StatInServer,
+                         .enough = nullptr});
   if (answer.code != kExitDone) {
     return answer.code;
   }

@@ -9,7 +9,7 @@
 namespace oncemq {
 
 // The exit code: kExitDone when all stores could be looked at.
-int WindowStatCommand(const WindowPlace& place, bool json);
+int WindowStatCommand(const WindowTarget& target, bool json);
 
 // One store, for people. Any JSON gives a text.
 std::string StoreText(const nlohmann::ordered_json& store);

@@ -72,7 +72,7 @@ std::string RowText(const ordered_json& row) {
 
 }  // namespace
 
-int WindowUncertainCommand(const WindowPlace& place, const WindowUncertainArguments& arguments) {
+int WindowUncertainCommand(const WindowTarget& target, const WindowUncertainArguments& arguments) {
   const auto since_ms = Since(arguments.since);
   if (!since_ms) {
     std::cerr << "--since " << SafeText(arguments.since)
@@ -81,7 +81,7 @@ int WindowUncertainCommand(const WindowPlace& place, const WindowUncertainArgume
   }
   const WallTime since{*since_ms * 1'000};
   const WindowAnswer answer = AskWindow(
-      place,
+      target,
       {.request = {.command = "window uncertain", .arguments = {{"since_ms", *since_ms}}},
        .look = LookSince(since),
        .server = [since](Window& window) { return AsJson(window.ListUncertain(since)); },

@@ -14,6 +14,6 @@ struct WindowUncertainArguments {
 };
 
 // Returns the exit code.
-int WindowUncertainCommand(const WindowPlace& place, const WindowUncertainArguments& arguments);
+int WindowUncertainCommand(const WindowTarget& target, const WindowUncertainArguments& arguments);
 
 }  // namespace oncemq

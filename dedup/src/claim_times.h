@@ -34,7 +34,7 @@ inline Result<std::vector<microseconds>> TimeClaims(Window& window, int claims) 
     }
     times.push_back(BootNow() - began);
     const ReleaseRequest release{.id = id, .token = token};
-    Change change{};
+    MarkerChange change{};
     if (Status released = window.Release({&release, 1}, {&change, 1}); !released) {
       return released.error();
     }

@@ -127,7 +127,7 @@ void LoadedIds::Seen(const Found& at, const DoneId& done, LogTime time) {
 }
 
 bool LoadedIds::Same(const Marker& a, const Marker& b) {
-  return a.token == b.token && a.own == b.own && a.lease_end == b.lease_end &&
+  return a.token == b.token && a.owner_epoch == b.owner_epoch && a.lease_end == b.lease_end &&
          a.granted_at == b.granted_at && a.entry == b.entry && a.at == b.at &&
          a.attempt == b.attempt && a.fingerprint == b.fingerprint && a.state == b.state &&
          a.held == b.held && a.uncertain == b.uncertain && a.cut == b.cut;

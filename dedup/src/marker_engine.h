@@ -97,7 +97,7 @@ class MarkerEngine {
     for (size_t i = 0; i < requests.size(); i++) {
       const ClaimRequest& request = requests[i];
       const Found at = locate(i);
-      if (OwnershipHolds(request.own, owners_.Find(request.at)) && !finished_.Find(at) &&
+      if (OwnershipHolds(request.owner_epoch, owners_.Find(request.at)) && !finished_.Find(at) &&
           markers_.Find(at.hash, at.id, at.within) == nullptr) {
         fresh.emplace(request.id, at.hash);
       }
@@ -138,34 +138,34 @@ class MarkerEngine {
 
   void One(const ClaimRequest& request, const Found& at, ClaimAnswer& answer) {
     answer = ClaimAnswer{};
-    const OwnRecord* owned = request.own != 0 ? owners_.Find(request.at) : nullptr;
-    if (!OwnershipHolds(request.own, owned)) {
-      answer.answer = Answer::kFenced;
+    const OwnerRecord* owned = request.owner_epoch != 0 ? owners_.Find(request.at) : nullptr;
+    if (!OwnershipHolds(request.owner_epoch, owned)) {
+      answer.answer = ClaimVerdict::kFenced;
       return;
     }
     if (Marker* marker = markers_.Find(at.hash, at.id, at.within); marker != nullptr) {
-      const OwnRecord* holder = marker->own != 0 ? owners_.Find(marker->at) : nullptr;
+      const OwnerRecord* holder = marker->owner_epoch != 0 ? owners_.Find(marker->at) : nullptr;
       const bool cut = rules_.CutToClock(*marker, holder, now_);
       rules_.Claim(*marker, request, holder, now_, answer);
-      if (cut || answer.answer == Answer::kGranted) {
+      if (cut || answer.answer == ClaimVerdict::kGranted) {
         finished_.Keep(at, *marker);
       }
       return;
     }
     if (const auto done = finished_.Find(at)) {
       if (Conflicts(done->fingerprint, request.fingerprint)) {
-        answer.answer = Answer::kConflict;
+        answer.answer = ClaimVerdict::kConflict;
         return;
       }
       finished_.Seen(at, *done, std::max(request.time, request.copies_until));
-      answer.answer = Answer::kDuplicate;
+      answer.answer = ClaimVerdict::kDuplicate;
       answer.same_delivery = done->at == request.at;
       answer.result = done->result;
       return;
     }
     const bool old = request.time != kNoLogTime && request.time < finished_.horizon();
     if (old && !request.first) {
-      answer.answer = Answer::kOutsideWindow;
+      answer.answer = ClaimVerdict::kOutsideWindow;
       return;
     }
     Marker* fresh = markers_.Insert(at.hash, at.id);
@@ -179,7 +179,7 @@ class MarkerEngine {
     return marker != nullptr && rules_.MayComplete(*marker, request);
   }
 
-  void One(const CompleteRequest& request, const Found& at, Change& answer) {
+  void One(const CompleteRequest& request, const Found& at, MarkerChange& answer) {
     Marker* marker = markers_.Find(at.hash, at.id, at.within);
     if (marker == nullptr) {
       const auto done = finished_.Find(at);
@@ -198,7 +198,7 @@ class MarkerEngine {
     }
   }
 
-  void One(const ReleaseRequest& request, const Found& at, Change& answer) {
+  void One(const ReleaseRequest& request, const Found& at, MarkerChange& answer) {
     Marker* marker = markers_.Find(at.hash, at.id, at.within);
     if (marker == nullptr) {
       // Nothing of the caller is left, which is what it asked for; a finished id is not the
@@ -217,7 +217,7 @@ class MarkerEngine {
     }
   }
 
-  void One(const ParkRequest& request, const Found& at, Change& answer) {
+  void One(const ParkRequest& request, const Found& at, MarkerChange& answer) {
     Marker* marker = markers_.Find(at.hash, at.id, at.within);
     const bool was_open = marker != nullptr && marker->state == MarkerState::kOpen;
     const bool made = marker != nullptr && rules_.Park(*marker, request);
@@ -228,15 +228,15 @@ class MarkerEngine {
     answer = Made(made);
   }
 
-  void One(const RenewRequest& request, const Found& at, Change& answer) {
+  void One(const RenewRequest& request, const Found& at, MarkerChange& answer) {
     Marker* marker = markers_.Find(at.hash, at.id, at.within);
     answer =
         Made(marker != nullptr && rules_.Renew(*marker, request, owners_.Find(marker->at), now_));
   }
 
-  void One(const RestoreRequest& request, const Found& at, Change& answer) {
-    if (!OwnershipHolds(request.own, owners_.Find(request.at))) {
-      answer = Change::kFenced;
+  void One(const RestoreRequest& request, const Found& at, MarkerChange& answer) {
+    if (!OwnershipHolds(request.owner_epoch, owners_.Find(request.at))) {
+      answer = MarkerChange::kFenced;
       return;
     }
     Marker* marker = markers_.Find(at.hash, at.id, at.within);
@@ -247,17 +247,17 @@ class MarkerEngine {
         finished_.Append(
             at, {.at = request.at, .fingerprint = request.fingerprint, .time = request.time});
       }
-      answer = Change::kMade;
+      answer = MarkerChange::kMade;
       return;
     }
     if (marker->state != MarkerState::kOpen) {
-      answer = Change::kMade;
+      answer = MarkerChange::kMade;
       return;
     }
-    const OwnRecord* holder = marker->own != 0 ? owners_.Find(marker->at) : nullptr;
+    const OwnerRecord* holder = marker->owner_epoch != 0 ? owners_.Find(marker->at) : nullptr;
     const bool cut = rules_.CutToClock(*marker, holder, now_);
     const bool may = rules_.MayRestore(*marker, request, now_);
-    answer = may ? Change::kMade : Change::kInFlight;
+    answer = may ? MarkerChange::kMade : MarkerChange::kInFlight;
     if (may) {
       marker->fingerprint = marker->fingerprint != 0 ? marker->fingerprint : request.fingerprint;
       Finish(at, *marker, {.at = request.at, .time = request.time});
@@ -270,7 +270,7 @@ class MarkerEngine {
     view = MarkerView{};
     if (const Marker* marker = markers_.Find(at.hash, at.id, at.within); marker != nullptr) {
       const bool held = marker->state == MarkerState::kOpen && marker->held;
-      const OwnRecord* holder = marker->own != 0 ? owners_.Find(marker->at) : nullptr;
+      const OwnerRecord* holder = marker->owner_epoch != 0 ? owners_.Find(marker->at) : nullptr;
       view = {marker->state, marker->at, held ? marker->token : Token{},
               rules_.IsUncertain(*marker, holder, now_)};
       view.fingerprint = marker->fingerprint;
@@ -295,7 +295,7 @@ class MarkerEngine {
     Coordinates at;
   };
 
-  static Change Made(bool made) { return made ? Change::kMade : Change::kFenced; }
+  static MarkerChange Made(bool made) { return made ? MarkerChange::kMade : MarkerChange::kFenced; }
 
   // So that the counts of failed attempts have a bound: nothing says of an id that is never
   // delivered again that it is over.

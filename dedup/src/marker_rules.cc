@@ -23,7 +23,7 @@ bool TakesOverByOwnership(const Marker& marker, const ClaimRequest& request) {
   if (marker.at != request.at) {
     return false;
   }
-  return marker.own != 0 && marker.own < request.own;
+  return marker.owner_epoch != 0 && marker.owner_epoch < request.owner_epoch;
 }
 
 }  // namespace
@@ -38,7 +38,7 @@ void MarkerRules::Grant(Marker& marker, const ClaimRequest& request, BootTime no
   marker.held = true;
   marker.cut = false;
   marker.token = request.token;
-  marker.own = request.own;
+  marker.owner_epoch = request.owner_epoch;
   marker.at = request.at;
   marker.attempt++;
   marker.granted_at = now;
@@ -46,41 +46,41 @@ void MarkerRules::Grant(Marker& marker, const ClaimRequest& request, BootTime no
   if (request.fingerprint != 0) {
     marker.fingerprint = request.fingerprint;
   }
-  answer.answer = Answer::kGranted;
+  answer.answer = ClaimVerdict::kGranted;
   answer.attempt = marker.attempt;
   answer.uncertain = marker.uncertain;
 }
 
-void MarkerRules::Claim(Marker& marker, const ClaimRequest& request, const OwnRecord* holder,
+void MarkerRules::Claim(Marker& marker, const ClaimRequest& request, const OwnerRecord* holder,
                         BootTime now, ClaimAnswer& answer) const {
   if (marker.state != MarkerState::kOpen) {
-    answer.answer = Answer::kAttached;
+    answer.answer = ClaimVerdict::kAttached;
     answer.attached = marker.state;
     answer.entry = marker.entry;
     return;
   }
   const bool again = marker.held && marker.token == request.token && now < Longest(marker);
   if (again) {
-    marker.own = std::max(marker.own, request.own);
+    marker.owner_epoch = std::max(marker.owner_epoch, request.owner_epoch);
     marker.lease_end = std::max(marker.lease_end, LeaseEnd(marker, request.lease, now));
-    answer.answer = Answer::kGranted;
+    answer.answer = ClaimVerdict::kGranted;
     answer.attempt = marker.attempt;
     answer.uncertain = marker.uncertain;
     return;
   }
   if (Conflicts(marker.fingerprint, request.fingerprint)) {
-    answer.answer = Answer::kConflict;
+    answer.answer = ClaimVerdict::kConflict;
     return;
   }
   const BootTime ends = HolderEnds(marker, request, holder);
   if (now < ends) {
-    answer.answer = Answer::kInFlight;
+    answer.answer = ClaimVerdict::kInFlight;
     answer.wait = ends - now;
     return;
   }
   const bool uncertain = TakeoverIsUncertain(marker);
   if (uncertain && request.not_if_uncertain) {
-    answer.answer = Answer::kInFlight;
+    answer.answer = ClaimVerdict::kInFlight;
     answer.uncertain = true;
     return;
   }
@@ -88,13 +88,13 @@ void MarkerRules::Claim(Marker& marker, const ClaimRequest& request, const OwnRe
   Grant(marker, request, now, answer);
 }
 
-bool MarkerRules::CutToClock(Marker& marker, const OwnRecord* holder, BootTime now) const {
+bool MarkerRules::CutToClock(Marker& marker, const OwnerRecord* holder, BootTime now) const {
   if (marker.state != MarkerState::kOpen || !marker.held) {
     return false;
   }
   // As HolderEnds() waits for it.
-  const bool silenced =
-      opaque_ && !marker.cut && marker.own != 0 && holder != nullptr && holder->own > marker.own;
+  const bool silenced = opaque_ && !marker.cut && marker.owner_epoch != 0 && holder != nullptr &&
+                        holder->owner_epoch > marker.owner_epoch;
   const microseconds raised = silenced ? holder->raised_at - now : microseconds(0);
   const microseconds back = std::max<microseconds>(marker.granted_at - now, raised);
   if (back < kSetBack) {
@@ -113,7 +113,7 @@ bool MarkerRules::CutToClock(Marker& marker, const OwnRecord* holder, BootTime n
   return true;
 }
 
-bool MarkerRules::IsUncertain(const Marker& marker, const OwnRecord* holder, BootTime now) const {
+bool MarkerRules::IsUncertain(const Marker& marker, const OwnerRecord* holder, BootTime now) const {
   const bool open = marker.state == MarkerState::kOpen;
   const bool ended = open && now >= HolderEnds(marker, ClaimRequest{}, holder);
   return ended ? TakeoverIsUncertain(marker) : marker.uncertain;
@@ -126,7 +126,7 @@ bool MarkerRules::TakeoverIsUncertain(const Marker& marker) const {
 // From when on nobody but the claimant can act for this id; at the guarded level, from when on it
 // does not matter. `holder` is the ownership record of the marker's own partition.
 BootTime MarkerRules::HolderEnds(const Marker& marker, const ClaimRequest& request,
-                                 const OwnRecord* holder) const {
+                                 const OwnerRecord* holder) const {
   if (!marker.held) {
     return BootTime::min();
   }
@@ -137,8 +137,9 @@ BootTime MarkerRules::HolderEnds(const Marker& marker, const ClaimRequest& reque
   // Once its partition has a newer owner, the holder can't renew any more, though its handler may
   // run on in time: its silence proves nothing to anybody before the handler's time-out.
   // Only a holder that asks again itself is known not to act.
-  const bool silenced = marker.own != 0 && holder != nullptr && holder->own > marker.own &&
-                        marker.token != request.token && !marker.cut;
+  const bool silenced = marker.owner_epoch != 0 && holder != nullptr &&
+                        holder->owner_epoch > marker.owner_epoch && marker.token != request.token &&
+                        !marker.cut;
   if (opaque_ && silenced) {
     return std::max<BootTime>(marker.lease_end, holder->raised_at + times_.handler_timeout);
   }
@@ -188,7 +189,7 @@ bool MarkerRules::Park(Marker& marker, const ParkRequest& request) const {
   return true;
 }
 
-bool MarkerRules::Renew(Marker& marker, const RenewRequest& request, const OwnRecord* owned,
+bool MarkerRules::Renew(Marker& marker, const RenewRequest& request, const OwnerRecord* owned,
                         BootTime now) const {
   const bool mine = marker.held && SameToken(marker, request.token);
   if (!mine) {
@@ -196,7 +197,7 @@ bool MarkerRules::Renew(Marker& marker, const RenewRequest& request, const OwnRe
   }
   // Another owner may take it over at any moment: the old one must not believe that it still holds
   // it.
-  if (!OwnershipHolds(marker.own, owned)) {
+  if (!OwnershipHolds(marker.owner_epoch, owned)) {
     return false;
   }
   if (now >= Longest(marker)) {
@@ -218,7 +219,7 @@ bool MarkerRules::MayRestore(const Marker& marker, const RestoreRequest& request
   if (deserted) {
     return true;
   }
-  return marker.at == request.at && marker.own < request.own;
+  return marker.at == request.at && marker.owner_epoch < request.owner_epoch;
 }
 
 BootTime MarkerRules::LeaseEnd(const Marker& marker, milliseconds lease, BootTime now) const {

@@ -23,17 +23,17 @@ class MarkerRules {
   void Grant(Marker& fresh, const ClaimRequest& request, BootTime now, ClaimAnswer& answer) const;
 
   // open -> open, or the reason why not. `holder`: the ownership record of the marker's partition.
-  void Claim(Marker& marker, const ClaimRequest& request, const OwnRecord* holder, BootTime now,
+  void Claim(Marker& marker, const ClaimRequest& request, const OwnerRecord* holder, BootTime now,
              ClaimAnswer& answer) const;
 
   // A claim or an ownership of the future says that the clock of the store was set back: the claim
   // then counts as claimed now, and lasts as long as it would have. Once, so it ends: the caller
   // keeps the marker where this is true. `holder` as above.
-  bool CutToClock(Marker& marker, const OwnRecord* holder, BootTime now) const;
+  bool CutToClock(Marker& marker, const OwnerRecord* holder, BootTime now) const;
 
   // Whether a claim of another caller without ownership would be uncertain, were it granted now; of
   // a claim that is held still, whether an earlier attempt is. `holder` as above.
-  bool IsUncertain(const Marker& marker, const OwnRecord* holder, BootTime now) const;
+  bool IsUncertain(const Marker& marker, const OwnerRecord* holder, BootTime now) const;
 
   // open -> done, judged by the token alone (rule 15).
   bool MayComplete(const Marker& marker, const CompleteRequest& request) const;
@@ -42,7 +42,7 @@ class MarkerRules {
   Released Release(Marker& marker, const ReleaseRequest& request) const;
 
   bool Park(Marker& marker, const ParkRequest& request) const;
-  bool Renew(Marker& marker, const RenewRequest& request, const OwnRecord* owned,
+  bool Renew(Marker& marker, const RenewRequest& request, const OwnerRecord* owned,
              BootTime now) const;
   bool MayRestore(const Marker& marker, const RestoreRequest& request, BootTime now) const;
 
@@ -56,7 +56,7 @@ class MarkerRules {
   // What a takeover of this open marker has to tell.
   bool TakeoverIsUncertain(const Marker& marker) const;
   BootTime HolderEnds(const Marker& marker, const ClaimRequest& request,
-                      const OwnRecord* holder) const;
+                      const OwnerRecord* holder) const;
 
   bool opaque_;
   WindowTimes times_;

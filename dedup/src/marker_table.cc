@@ -12,9 +12,9 @@ void MarkerTable::PrefetchMarker(uint64_t hash) const {
   const uint32_t tag = Tag(hash);
   const Bucket& bucket = buckets_[Home(tag)];
   if (const uint64_t matches = bucket.tags.Matches(tag); matches != 0) {
-    const Place& place = At(bucket.places[Bucket::Tags::IndexOf(matches)]);
-    __builtin_prefetch(&place);
-    __builtin_prefetch(reinterpret_cast<const char*>(&place) + 64);
+    const Slot& slot = At(bucket.slots[Bucket::Tags::IndexOf(matches)]);
+    __builtin_prefetch(&slot);
+    __builtin_prefetch(reinterpret_cast<const char*>(&slot) + 64);
   }
 }
 
@@ -23,10 +23,10 @@ Marker* MarkerTable::Find(uint64_t hash, std::string_view id, const Coordinates*
   for (size_t at = Home(tag);; at = After(at)) {
     const Bucket& bucket = buckets_[at];
     for (uint64_t left = bucket.tags.Matches(tag); left != 0; left &= left - 1) {
-      Place& place = At(bucket.places[Bucket::Tags::IndexOf(left)]);
-      const bool same_id = place.id() == id;
-      if (same_id && IsWithin(within, place.marker.at.source, place.marker.at.partition)) {
-        return &place.marker;
+      Slot& slot = At(bucket.slots[Bucket::Tags::IndexOf(left)]);
+      const bool same_id = slot.id() == id;
+      if (same_id && IsWithin(within, slot.marker.at.source, slot.marker.at.partition)) {
+        return &slot.marker;
       }
     }
     if (bucket.passed == 0) {
@@ -40,18 +40,18 @@ Marker* MarkerTable::Insert(uint64_t hash, std::string_view id) {
   if (size_ >= buckets_.size() * (Bucket::kCount + 1) / 2) {
     Grow();
   }
-  const uint32_t number = NewPlace();
-  Place& place = At(number);
-  place.marker = Marker{};
-  place.id_bytes = static_cast<uint16_t>(id.size());
-  if (id.size() > kShortId && place.long_id == nullptr) {
-    place.long_id.reset(new char[kMaxId]);
+  const uint32_t number = NewSlot();
+  Slot& slot = At(number);
+  slot.marker = Marker{};
+  slot.id_bytes = static_cast<uint16_t>(id.size());
+  if (id.size() > kShortId && slot.long_id == nullptr) {
+    slot.long_id.reset(new char[kMaxId]);
   }
-  std::memcpy(id.size() > kShortId ? place.long_id.get() : place.short_id.data(), id.data(),
+  std::memcpy(id.size() > kShortId ? slot.long_id.get() : slot.short_id.data(), id.data(),
               id.size());
   Link(Tag(hash), number);
   size_++;
-  return &place.marker;
+  return &slot.marker;
 }
 
 void MarkerTable::Erase(uint64_t hash, const Marker* marker) {
@@ -60,8 +60,8 @@ void MarkerTable::Erase(uint64_t hash, const Marker* marker) {
     Bucket& bucket = buckets_[at];
     for (uint64_t left = bucket.tags.Matches(tag); left != 0; left &= left - 1) {
       const size_t i = Bucket::Tags::IndexOf(left);
-      if (&At(bucket.places[i]).marker == marker) {
-        free_.push_back(bucket.places[i]);
+      if (&At(bucket.slots[i]).marker == marker) {
+        free_.push_back(bucket.slots[i]);
         bucket.tags.Set(i, 0);
         size_--;
         return;
@@ -73,29 +73,29 @@ void MarkerTable::Erase(uint64_t hash, const Marker* marker) {
 }
 
 size_t MarkerTable::memory_bytes() const {
-  return buckets_.size() * sizeof(Bucket) + chunks_.size() * kChunk * sizeof(Place);
+  return buckets_.size() * sizeof(Bucket) + chunks_.size() * kChunk * sizeof(Slot);
 }
 
-uint32_t MarkerTable::NewPlace() {
+uint32_t MarkerTable::NewSlot() {
   if (free_.empty()) {
     const auto first = static_cast<uint32_t>(chunks_.size() * kChunk);
-    chunks_.emplace_back(new Place[kChunk]);
+    chunks_.emplace_back(new Slot[kChunk]);
     free_.reserve(chunks_.size() * kChunk);
     for (uint32_t i = kChunk; i > 0; i--) {
       free_.push_back(first + i - 1);
     }
   }
-  const uint32_t place = free_.back();
+  const uint32_t slot = free_.back();
   free_.pop_back();
-  return place;
+  return slot;
 }
 
-void MarkerTable::Link(uint32_t tag, uint32_t place) {
+void MarkerTable::Link(uint32_t tag, uint32_t slot) {
   for (size_t at = Home(tag);; at = After(at)) {
     Bucket& bucket = buckets_[at];
     if (const size_t i = Bucket::Tags::IndexOf(bucket.tags.Matches(0)); i < Bucket::kCount) {
       bucket.tags.Set(i, tag);
-      bucket.places[i] = place;
+      bucket.slots[i] = slot;
       return;
     }
     bucket.passed++;
@@ -107,7 +107,7 @@ void MarkerTable::Grow() {
   for (const Bucket& bucket : old) {
     for (size_t i = 0; i < Bucket::kCount; i++) {
       if (const auto tag = static_cast<uint32_t>(bucket.tags.Get(i)); tag != 0) {
-        Link(tag, bucket.places[i]);
+        Link(tag, bucket.slots[i]);
       }
     }
   }

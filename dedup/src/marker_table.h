@@ -3,7 +3,7 @@
 // id.
 //
 // Memory: 128 bytes a marker and 16 to 37 in the table; an id over 36 bytes keeps a kilobyte beside
-// its marker. Places are used again and memory is kept at its highest, so a steady load allocates
+// its marker. Slots are used again and memory is kept at its highest, so a steady load allocates
 // nothing.
 //
 // Thread safety: none; the window that owns it locks.
@@ -22,7 +22,7 @@ namespace oncemq {
 
 struct Marker {
   Token token;
-  Own own = 0;  // of the claim; 0: nobody's partition
+  OwnerEpoch owner_epoch = 0;  // of the claim; 0: nobody's partition
   BootTime lease_end;
   BootTime granted_at;
   uint64_t entry = 0;  // of the record that a parked id follows
@@ -74,11 +74,11 @@ class MarkerTable {
   static constexpr size_t kFirstBuckets = 256;
   static constexpr size_t kChunk = 512;  // markers allocated at a time
 
-  struct alignas(64) Place {
+  struct alignas(64) Slot {
     Marker marker;
     uint16_t id_bytes = 0;
     std::array<char, kShortId> short_id{};
-    std::unique_ptr<char[]> long_id;  // kept when the place is used again
+    std::unique_ptr<char[]> long_id;  // kept when the slot is used again
 
     std::string_view id() const {
       return {id_bytes <= kShortId ? short_id.data() : long_id.get(), id_bytes};
@@ -91,20 +91,20 @@ class MarkerTable {
     using Tags = PackedTags<32, 4>;
     static constexpr size_t kCount = Tags::kCount - 1;  // the last tag stays 0
     Tags tags;                                          // 0: free
-    std::array<uint32_t, kCount> places{};
+    std::array<uint32_t, kCount> slots{};
     uint32_t passed = 0;
   };
 
   static uint32_t Tag(uint64_t hash) { return static_cast<uint32_t>(hash) | 1; }
   size_t Home(uint32_t tag) const { return (tag >> 1) & (buckets_.size() - 1); }
   size_t After(size_t bucket) const { return (bucket + 1) & (buckets_.size() - 1); }
-  Place& At(uint32_t place) const { return chunks_[place / kChunk][place % kChunk]; }
-  uint32_t NewPlace();
-  void Link(uint32_t tag, uint32_t place);
+  Slot& At(uint32_t slot) const { return chunks_[slot / kChunk][slot % kChunk]; }
+  uint32_t NewSlot();
+  void Link(uint32_t tag, uint32_t slot);
   void Grow();
 
   std::vector<Bucket> buckets_;
-  std::vector<std::unique_ptr<Place[]>> chunks_;
+  std::vector<std::unique_ptr<Slot[]>> chunks_;
   std::vector<uint32_t> free_;  // the last one freed is used first: it is still in the cache
   size_t size_ = 0;
 };

@@ -74,7 +74,7 @@ Status MemoryWindow::Apply(std::span<const Request> requests, std::span<Reply> r
     for (size_t i = 0; i < size; i++) {
       const Request& request = requests[begin + i];
       found[i] = Locate(request.id, request.at);
-      if constexpr (requires { request.own; }) {  // of it something may be kept
+      if constexpr (requires { request.owner_epoch; }) {  // of it something may be kept
         NotePartition(request.at);
       }
       markers.Prefetch(found[i].hash);
@@ -93,7 +93,8 @@ Status MemoryWindow::Apply(std::span<const Request> requests, std::span<Reply> r
   return {};
 }
 
-Result<Own> MemoryWindow::RaiseOwn(uint32_t source, int32_t partition, Own floor) {
+Result<OwnerEpoch> MemoryWindow::RaiseOwnerEpoch(uint32_t source, int32_t partition,
+                                                 OwnerEpoch floor) {
   if (partition < 0) {
     return InvalidRequest("only a partition is owned, not number " + std::to_string(partition));
   }
@@ -111,7 +112,7 @@ Status MemoryWindow::Claim(std::span<const ClaimRequest> requests, std::span<Cla
   return room ? Apply(requests, answers) : room;
 }
 
-Status MemoryWindow::Park(std::span<const ParkRequest> requests, std::span<Change> answers) {
+Status MemoryWindow::Park(std::span<const ParkRequest> requests, std::span<MarkerChange> answers) {
   if (Status fit = CheckBatch(capabilities_, requests, answers.size()); !fit) {
     return fit;
   }
@@ -122,7 +123,7 @@ Status MemoryWindow::Park(std::span<const ParkRequest> requests, std::span<Chang
 }
 
 Status MemoryWindow::Complete(std::span<const CompleteRequest> requests,
-                              std::span<Change> answers) {
+                              std::span<MarkerChange> answers) {
   if (Status fit = CheckBatch(capabilities_, requests, answers.size()); !fit) {
     return fit;
   }
@@ -130,7 +131,8 @@ Status MemoryWindow::Complete(std::span<const CompleteRequest> requests,
   return Apply(requests, answers);
 }
 
-Status MemoryWindow::Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) {
+Status MemoryWindow::Release(std::span<const ReleaseRequest> requests,
+                             std::span<MarkerChange> answers) {
   if (Status fit = CheckBatch(capabilities_, requests, answers.size()); !fit) {
     return fit;
   }
@@ -138,7 +140,8 @@ Status MemoryWindow::Release(std::span<const ReleaseRequest> requests, std::span
   return Apply(requests, answers);
 }
 
-Status MemoryWindow::Renew(std::span<const RenewRequest> requests, std::span<Change> answers) {
+Status MemoryWindow::Renew(std::span<const RenewRequest> requests,
+                           std::span<MarkerChange> answers) {
   if (Status fit = CheckBatch(capabilities_, requests, answers.size()); !fit) {
     return fit;
   }
@@ -146,7 +149,8 @@ Status MemoryWindow::Renew(std::span<const RenewRequest> requests, std::span<Cha
   return Apply(requests, answers);
 }
 
-Status MemoryWindow::Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) {
+Status MemoryWindow::Restore(std::span<const RestoreRequest> requests,
+                             std::span<MarkerChange> answers) {
   if (Status fit = CheckBatch(capabilities_, requests, answers.size()); !fit) {
     return fit;
   }

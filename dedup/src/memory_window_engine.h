@@ -34,13 +34,16 @@ class MemoryWindow final : public Window {
   size_t memory_bytes() const;
 
   const WindowCapabilities& capabilities() const override { return capabilities_; }
-  Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override;
+  Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t source, int32_t partition, OwnerEpoch floor) override;
   Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override;
-  Status Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) override;
-  Status Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) override;
-  Status Park(std::span<const ParkRequest> requests, std::span<Change> answers) override;
-  Status Renew(std::span<const RenewRequest> requests, std::span<Change> answers) override;
-  Status Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) override;
+  Status Complete(std::span<const CompleteRequest> requests,
+                  std::span<MarkerChange> answers) override;
+  Status Release(std::span<const ReleaseRequest> requests,
+                 std::span<MarkerChange> answers) override;
+  Status Park(std::span<const ParkRequest> requests, std::span<MarkerChange> answers) override;
+  Status Renew(std::span<const RenewRequest> requests, std::span<MarkerChange> answers) override;
+  Status Restore(std::span<const RestoreRequest> requests,
+                 std::span<MarkerChange> answers) override;
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override;
   Status RecordUncertain(std::span<const UncertainCall> calls) override;
   Result<std::vector<UncertainRecord>> ListUncertain(WallTime since) override;

@@ -5,14 +5,14 @@
 
 namespace oncemq {
 
-Own Owners::Raise(uint32_t source, int32_t partition, Own floor, const Clock& clock) {
-  OwnRecord& record = records_[Key(source, partition)];
-  const auto wall = static_cast<Own>(std::max<int64_t>(clock.Wall().micros, 1));
-  record = {std::max({record.own + 1, floor, wall}), clock.Boot()};
-  return record.own;
+OwnerEpoch Owners::Raise(uint32_t source, int32_t partition, OwnerEpoch floor, const Clock& clock) {
+  OwnerRecord& record = records_[Key(source, partition)];
+  const auto wall = static_cast<OwnerEpoch>(std::max<int64_t>(clock.Wall().micros, 1));
+  record = {std::max({record.owner_epoch + 1, floor, wall}), clock.Boot()};
+  return record.owner_epoch;
 }
 
-const OwnRecord* Owners::Find(const Coordinates& at) const {
+const OwnerRecord* Owners::Find(const Coordinates& at) const {
   const uint64_t key = Key(at.source, at.partition);
   if (last_ != nullptr && key == last_key_) {
     return last_;
@@ -26,11 +26,11 @@ const OwnRecord* Owners::Find(const Coordinates& at) const {
   return last_;
 }
 
-bool OwnershipHolds(Own own, const OwnRecord* record) {
-  if (own == 0) {
+bool OwnershipHolds(OwnerEpoch owner_epoch, const OwnerRecord* record) {
+  if (owner_epoch == 0) {
     return true;
   }
-  return record != nullptr && record->own == own;
+  return record != nullptr && record->owner_epoch == owner_epoch;
 }
 
 }  // namespace oncemq

@@ -12,8 +12,8 @@
 
 namespace oncemq {
 
-struct OwnRecord {
-  Own own = 0;
+struct OwnerRecord {
+  OwnerEpoch owner_epoch = 0;
   BootTime raised_at;
 };
 
@@ -21,15 +21,15 @@ class Owners {
  public:
   // max(old + 1, floor, wall clock in microseconds): above every earlier one of this store, and
   // mostly of one that was lost; surely where the floor tells of it.
-  Own Raise(uint32_t source, int32_t partition, Own floor, const Clock& clock);
+  OwnerEpoch Raise(uint32_t source, int32_t partition, OwnerEpoch floor, const Clock& clock);
 
   // As it was when the store was written.
-  void Restore(uint32_t source, int32_t partition, Own own, BootTime now) {
-    records_[Key(source, partition)] = {own, now};
+  void Restore(uint32_t source, int32_t partition, OwnerEpoch owner_epoch, BootTime now) {
+    records_[Key(source, partition)] = {owner_epoch, now};
   }
 
   // nullptr: never raised. Valid for the life of the object.
-  const OwnRecord* Find(const Coordinates& at) const;
+  const OwnerRecord* Find(const Coordinates& at) const;
 
  private:
   struct Mixed {
@@ -39,14 +39,14 @@ class Owners {
     return uint64_t{source} << 32 | static_cast<uint32_t>(partition);
   }
 
-  std::unordered_map<uint64_t, OwnRecord, Mixed> records_;
+  std::unordered_map<uint64_t, OwnerRecord, Mixed> records_;
   // Batches come mostly from one partition: the last one found is tried first.
   mutable uint64_t last_key_ = 0;
-  mutable const OwnRecord* last_ = nullptr;
+  mutable const OwnerRecord* last_ = nullptr;
 };
 
 // The guard of every change that carries an ownership. A caller that owns nothing passes: it may
 // act, but never takes over.
-bool OwnershipHolds(Own own, const OwnRecord* record);
+bool OwnershipHolds(OwnerEpoch owner_epoch, const OwnerRecord* record);
 
 }  // namespace oncemq

@@ -24,8 +24,8 @@ class PackedTags {
 #pragma GCC unroll 4
     for (size_t w = 0; w < kWords; w++) {
       const uint64_t differs = words_[w] ^ (tag * kOnes);
-      // The top bit of a tag's place ends up set where all its bits are equal; no carry leaves the
-      // place.
+      // The top bit of a tag's slot ends up set where all its bits are equal; no carry leaves the
+      // slot.
       const uint64_t equal = ~(((differs & ~kTops) + ~kTops) | differs | ~kTops);
       matches |= equal >> (kBits - 1 - w);
     }
@@ -39,12 +39,12 @@ class PackedTags {
   }
 
   uint64_t Get(size_t index) const {
-    return words_[index / kPerWord] >> index % kPerWord * kBits & kPlace;
+    return words_[index / kPerWord] >> index % kPerWord * kBits & kSlot;
   }
   void Set(size_t index, uint64_t tag) {
     const size_t shift = index % kPerWord * kBits;
     uint64_t& word = words_[index / kPerWord];
-    word = (word & ~(kPlace << shift)) | tag << shift;
+    word = (word & ~(kSlot << shift)) | tag << shift;
   }
   // Sets every tag to 0 that `keeps(index)` does not want.
   template <class Keeps>
@@ -53,7 +53,7 @@ class PackedTags {
       uint64_t kept = 0;
 #pragma GCC unroll 8
       for (size_t i = 0; i < kPerWord; i++) {
-        kept |= uint64_t{keeps(w * kPerWord + i)} * kPlace << i * kBits;
+        kept |= uint64_t{keeps(w * kPerWord + i)} * kSlot << i * kBits;
       }
       words_[w] &= kept;
     }
@@ -61,8 +61,8 @@ class PackedTags {
 
  private:
   static constexpr size_t kPerWord = 64 / kBits;
-  static constexpr uint64_t kPlace = (uint64_t{1} << kBits) - 1;
-  static constexpr uint64_t kOnes = ~uint64_t{0} / kPlace;  // 1 in each place
+  static constexpr uint64_t kSlot = (uint64_t{1} << kBits) - 1;
+  static constexpr uint64_t kOnes = ~uint64_t{0} / kSlot;  // 1 in each slot
   static constexpr uint64_t kTops = kOnes << (kBits - 1);
 
   std::array<uint64_t, kWords> words_{};

@@ -35,23 +35,23 @@ std::string_view ToString(MarkerState state) {
   return "?";
 }
 
-std::string_view ToString(Answer answer) {
+std::string_view ToString(ClaimVerdict answer) {
   switch (answer) {
-    case Answer::kGranted:
+    case ClaimVerdict::kGranted:
       return "granted";
-    case Answer::kDuplicate:
+    case ClaimVerdict::kDuplicate:
       return "duplicate";
-    case Answer::kInFlight:
+    case ClaimVerdict::kInFlight:
       return "in_flight";
-    case Answer::kAttached:
+    case ClaimVerdict::kAttached:
       return "attached";
-    case Answer::kConflict:
+    case ClaimVerdict::kConflict:
       return "conflict";
-    case Answer::kOutsideWindow:
+    case ClaimVerdict::kOutsideWindow:
       return "outside_window";
-    case Answer::kIncomplete:
+    case ClaimVerdict::kIncomplete:
       return "incomplete";
-    case Answer::kFenced:
+    case ClaimVerdict::kFenced:
       return "fenced";
   }
   return "?";
@@ -59,8 +59,8 @@ std::string_view ToString(Answer answer) {
 
 // An engine that has one store, does not outlive its process and does not forget by age has nothing
 // to do.
-Result<Known> Window::Open(const StoreName&) {
-  return Known{};
+Result<StoreKnowledge> Window::Open(const StoreName&) {
+  return StoreKnowledge{};
 }
 
 void Window::Close(uint32_t, int32_t) {}
@@ -74,7 +74,8 @@ Result<std::unique_ptr<EffectBatch>> Window::NewEffects(uint32_t, int32_t,
   return Error{Code::kInvalid, Effect::kNone, "this window keeps no effects"};
 }
 
-Status Window::CompleteWith(EffectBatch&, std::span<const CompleteRequest>, std::span<Change>) {
+Status Window::CompleteWith(EffectBatch&, std::span<const CompleteRequest>,
+                            std::span<MarkerChange>) {
   return Error{Code::kInvalid, Effect::kNone, "this window keeps no effects"};
 }
 
@@ -86,7 +87,7 @@ Result<std::vector<UncertainRecord>> Window::ListUncertain(WallTime) {
   return Error{Code::kInvalid, Effect::kNone, "this window keeps no record of uncertain calls"};
 }
 
-Status Window::ForgetByHand(std::span<const std::string_view>, std::span<Change>) {
+Status Window::ForgetByHand(std::span<const std::string_view>, std::span<MarkerChange>) {
   return Error{Code::kInvalid, Effect::kNone, "this window forgets no id by hand"};
 }
 
@@ -108,11 +109,11 @@ StoreLosses Window::losses() const {
   return {};
 }
 
-Status Window::Committed(std::span<const Progress> progress, std::span<Change> answers) {
+Status Window::Committed(std::span<const Progress> progress, std::span<MarkerChange> answers) {
   if (answers.size() < progress.size()) {
     return Error{Code::kInvalid, Effect::kNone, "fewer places for answers than requests"};
   }
-  std::fill_n(answers.begin(), progress.size(), Change::kMade);
+  std::fill_n(answers.begin(), progress.size(), MarkerChange::kMade);
   return {};
 }
 

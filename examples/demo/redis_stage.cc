@@ -54,8 +54,9 @@ uint16_t FreePort() {
 }
 
 Result<std::unique_ptr<RedisClient>> Connect(const std::string& url) {
-  const auto place = ParseRedisPlace(url);
-  return place ? RedisClient::Open(*place) : Result<std::unique_ptr<RedisClient>>(place.error());
+  const auto endpoint = ParseRedisEndpoint(url);
+  return endpoint ? RedisClient::Open(*endpoint)
+                  : Result<std::unique_ptr<RedisClient>>(endpoint.error());
 }
 
 // False: it has ended, or does not answer in time.

@@ -69,11 +69,11 @@ Result<Closing> CloseOnce(oncemq::SqlClient& client, const CloseDay& close,
 
 Result<Closing> CloseAsLeader(std::string_view address, const CloseDay& close,
                               std::string_view closed_by, std::stop_token stop) {
-  const auto place = oncemq::ParsePostgresPlace(address);
-  if (!place) {
-    return place.error();
+  const auto endpoint = oncemq::ParsePostgresEndpoint(address);
+  if (!endpoint) {
+    return endpoint.error();
   }
-  const auto client = oncemq::OpenPostgres(*place, {.call = kCall}, 2);
+  const auto client = oncemq::OpenPostgres(*endpoint, {.call = kCall}, 2);
   if (!client) {
     return client.error();
   }

@@ -23,11 +23,11 @@ std::vector<oncemq::SqlStatement> Statements(std::string_view text) {
 }  // namespace
 
 oncemq::Status MakeTables(std::string_view address) {
-  const auto place = oncemq::ParsePostgresPlace(address);
-  if (!place) {
-    return place.error();
+  const auto endpoint = oncemq::ParsePostgresEndpoint(address);
+  if (!endpoint) {
+    return endpoint.error();
   }
-  const auto client = oncemq::OpenPostgres(*place, {.call = oncemq::milliseconds(10'000)}, 1);
+  const auto client = oncemq::OpenPostgres(*endpoint, {.call = oncemq::milliseconds(10'000)}, 1);
   if (!client) {
     return client.error();
   }

@@ -259,7 +259,7 @@ Status GateCore::Resolve(std::string_view ref, Gate::Outcome outcome, std::strin
   if (Status begun = Audit(ref, outcome, why, "begins"); !begun) {
     return begun;
   }
-  Held operation;
+  Operation operation;
   operation.core = shared_from_this();
   operation.window = window_.get();
   operation.ref = ref;
@@ -269,7 +269,7 @@ Status GateCore::Resolve(std::string_view ref, Gate::Outcome outcome, std::strin
   return resolved;
 }
 
-Status GateCore::ResolveClaimed(Held& operation, Gate::Outcome outcome) {
+Status GateCore::ResolveClaimed(Operation& operation, Gate::Outcome outcome) {
   // Fingerprint 0: it has the contents that are on record.
   const Version any;
   const BootTime begun = BootNow();
@@ -280,12 +280,12 @@ Status GateCore::ResolveClaimed(Held& operation, Gate::Outcome outcome) {
     return asked;
   }
   const ClaimAnswer& answer = claimed.answer;
-  if (answer.answer == Answer::kInFlight) {
+  if (answer.answer == ClaimVerdict::kInFlight) {
     return Error{Code::kUnavailable, Effect::kNone,
                  operation.ref + ": a caller holds it for at most another " +
                      std::to_string(answer.wait.count() / 1'000) + " ms"};
   }
-  if (answer.answer != Answer::kGranted) {
+  if (answer.answer != ClaimVerdict::kGranted) {
     return Error{Code::kInvalid, Effect::kNone, operation.ref + ": it is finished"};
   }
   if (!answer.uncertain && answer.attempt == 1) {
@@ -300,7 +300,7 @@ Status GateCore::ResolveClaimed(Held& operation, Gate::Outcome outcome) {
       .token = operation.token,
       .result = stored,
       .keep = applied ? options_.retention.Keep(clock_.Wall()) : milliseconds(1)};
-  Change change{};
+  MarkerChange change{};
   const Status done = Ask(*window_, Until(), [&] {
     return window_->Complete({&request, 1}, {&change, 1});
   });
@@ -311,7 +311,7 @@ Status GateCore::ResolveClaimed(Held& operation, Gate::Outcome outcome) {
   // Within its lease nobody else ends the claim: an earlier try did, its answer was lost, and it is
   // forgotten by now.
   const bool was_ours = !applied && BootNow() - begun < options_.lease;
-  return change == Change::kMade || was_ours
+  return change == MarkerChange::kMade || was_ours
              ? Status()
              : Error{Code::kFenced, Effect::kNone, operation.ref + ": a caller was faster"};
 }

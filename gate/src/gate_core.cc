@@ -64,8 +64,8 @@ GateCore::GateCore(std::shared_ptr<Window> window, const GateOptions& options, c
       opaque_(window_->capabilities().level == Level::kOpaque),
       process_(SecureRandom64()) {}
 
-GateCore::HeldPtr GateCore::NewOperation(const Contents& contents, const PreOptions& options) {
-  auto operation = std::make_unique<Held>();
+GateCore::OperationPtr GateCore::NewOperation(const Contents& contents, const PreOptions& options) {
+  auto operation = std::make_unique<Operation>();
   operation->core = shared_from_this();
   operation->window = window_.get();
   operation->token = NewToken();
@@ -112,7 +112,7 @@ PreAnswer GateCore::Pre(const Contents& contents, const PreOptions& options) {
     Count(wrong);
     return wrong;
   }
-  const HeldPtr operation = NewOperation(contents, options);
+  const OperationPtr operation = NewOperation(contents, options);
   const std::vector<Version> versions = VersionsOf(contents, options_.recipe, options);
   const BootTime begun = BootNow();
   ReleaseAbandoned(*window_, begun + options_.within);
@@ -131,11 +131,11 @@ PreAnswer GateCore::Pre(const Contents& contents, const PreOptions& options) {
 }
 
 // Asks each window that may decide.
-PreAnswer GateCore::Once(const Held& operation, std::span<const Version> versions, BootTime until,
-                         const Window*& decider) {
+PreAnswer GateCore::Once(const Operation& operation, std::span<const Version> versions,
+                         BootTime until, const Window*& decider) {
   const bool waits = decider != nullptr;
   const bool has_next = options_.fault == GateOptions::Fault::kNextEngine && !waits;
-  Held other = operation;
+  Operation other = operation;
   if (!waits || decider == window_.get()) {
     const milliseconds for_next =
         has_next ? std::max(options_.next->capabilities().longest_call, options_.within / 4)
@@ -147,7 +147,7 @@ PreAnswer GateCore::Once(const Held& operation, std::span<const Version> version
       return Judge(operation, versions, std::move(claimed), until);
     }
     const bool away =
-        IsOutage(asked.error()) && claimed.answer.answer != Answer::kConflict && !waits;
+        IsOutage(asked.error()) && claimed.answer.answer != ClaimVerdict::kConflict && !waits;
     if (away && options_.fault == GateOptions::Fault::kPermitUnprotected) {
       other.unprotected = true;
       other.digest = versions.front().digest;
@@ -199,7 +199,7 @@ Status GateCore::Ask(const Window& window, BootTime until, const std::function<S
 }
 
 // Under each version in turn, until the record does not object.
-Status GateCore::Claim(const Held& operation, std::span<const Version> versions,
+Status GateCore::Claim(const Operation& operation, std::span<const Version> versions,
                        bool takes_uncertain, BootTime until, Claimed& claimed) {
   ONCEMQ_CHECK(!versions.empty(), "each operation has its contents in one version at least");
   for (const Version& version : versions) {
@@ -219,31 +219,31 @@ Status GateCore::Claim(const Held& operation, std::span<const Version> versions,
       return asked;
     }
     claimed = {std::move(answers[0]), std::move(answers[1]), version.digest};
-    const bool index_alone = count == 2 && claimed.answer.answer != Answer::kGranted &&
-                             claimed.index.answer == Answer::kGranted;
+    const bool index_alone = count == 2 && claimed.answer.answer != ClaimVerdict::kGranted &&
+                             claimed.index.answer == ClaimVerdict::kGranted;
     if (index_alone) {
-      Held only = operation;
+      Operation only = operation;
       only.ref = only.index;
       only.index.clear();
       static_cast<void>(ReleaseOrAbandon(only, until));
     }
-    if (claimed.answer.answer != Answer::kConflict) {
+    if (claimed.answer.answer != ClaimVerdict::kConflict) {
       break;
     }
   }
   return {};
 }
 
-PreAnswer GateCore::Judge(const Held& operation, std::span<const Version> versions, Claimed claimed,
-                          BootTime until) {
+PreAnswer GateCore::Judge(const Operation& operation, std::span<const Version> versions,
+                          Claimed claimed, BootTime until) {
   switch (claimed.answer.answer) {
-    case Answer::kGranted:
+    case ClaimVerdict::kGranted:
       return Granted(operation, claimed);
-    case Answer::kDuplicate:
+    case ClaimVerdict::kDuplicate:
       return Duplicate(operation, claimed);
-    case Answer::kConflict:
+    case ClaimVerdict::kConflict:
       return Conflict(operation, versions, until);
-    case Answer::kInFlight: {
+    case ClaimVerdict::kInFlight: {
       if (claimed.answer.uncertain) {
         return AnswerOf(PreState::kUncertain, operation.ref);
       }
@@ -252,10 +252,10 @@ PreAnswer GateCore::Judge(const Held& operation, std::span<const Version> versio
       answer.retry_after = std::clamp(wait, milliseconds(1), kAskAgain);
       return answer;
     }
-    case Answer::kAttached:
-    case Answer::kOutsideWindow:
-    case Answer::kIncomplete:
-    case Answer::kFenced:
+    case ClaimVerdict::kAttached:
+    case ClaimVerdict::kOutsideWindow:
+    case ClaimVerdict::kIncomplete:
+    case ClaimVerdict::kFenced:
       break;
   }
   return Failed(operation, {Code::kInvalid, Effect::kNone,
@@ -263,17 +263,17 @@ PreAnswer GateCore::Judge(const Held& operation, std::span<const Version> versio
                                 "`: it is not for a gate"});
 }
 
-PreAnswer GateCore::Permit(const Held& operation) {
+PreAnswer GateCore::Permit(const Operation& operation) {
   PreAnswer answer = AnswerOf(PreState::kPermitted, operation.ref);
-  answer.ticket = Ticket(std::make_unique<Held>(operation));
+  answer.ticket = Ticket(std::make_unique<Operation>(operation));
   return answer;
 }
 
-PreAnswer GateCore::Granted(const Held& operation, const Claimed& claimed) {
-  Held held = operation;
+PreAnswer GateCore::Granted(const Operation& operation, const Claimed& claimed) {
+  Operation held = operation;
   held.digest = claimed.digest;
   held.uncertain = claimed.answer.uncertain;
-  if (!held.index.empty() && claimed.index.answer != Answer::kGranted) {
+  if (!held.index.empty() && claimed.index.answer != ClaimVerdict::kGranted) {
     const auto stored = DecodeAnswer(claimed.index.result);
     const std::string twin = stored ? std::string(stored->result) : held.index;
     held.index.clear();
@@ -284,7 +284,7 @@ PreAnswer GateCore::Granted(const Held& operation, const Claimed& claimed) {
   return Permit(held);
 }
 
-PreAnswer GateCore::Duplicate(const Held& operation, const Claimed& claimed) {
+PreAnswer GateCore::Duplicate(const Operation& operation, const Claimed& claimed) {
   const StoredAnswer stored = DecodeAnswer(claimed.answer.result).value_or(StoredAnswer{});
   if (stored.kind == StoredAnswer::Kind::kNotApplied) {
     PreAnswer soon = AnswerOf(PreState::kInProgress, operation.ref);
@@ -304,7 +304,7 @@ PreAnswer GateCore::Duplicate(const Held& operation, const Claimed& claimed) {
   return answer;
 }
 
-PreAnswer GateCore::Conflict(const Held& operation, std::span<const Version> versions,
+PreAnswer GateCore::Conflict(const Operation& operation, std::span<const Version> versions,
                              BootTime until) {
   PreAnswer answer = AnswerOf(PreState::kConflict, operation.ref);
   MarkerView view;
@@ -324,7 +324,7 @@ PreAnswer GateCore::Conflict(const Held& operation, std::span<const Version> ver
 }
 
 // The caller of an endpoint is told no reason, so the log has it.
-PreAnswer GateCore::Failed(const Held& operation, const Error& error) {
+PreAnswer GateCore::Failed(const Operation& operation, const Error& error) {
   LogSeldom(LogLevel::kWarn, "gate", "an operation is not permitted: the window gives no answer",
             {{"application", options_.application}, {"error", ToString(error)}});
   PreAnswer answer = AnswerOf(PreState::kError, operation.ref);
@@ -359,7 +359,7 @@ void GateCore::Count(const PreAnswer& answer) {
   }
 }
 
-Status GateCore::Finish(Held& held, const std::string_view* result) {
+Status GateCore::Finish(Operation& held, const std::string_view* result) {
   const BootTime until = Until();
   held.finished = true;
   if (held.unprotected) {
@@ -389,11 +389,11 @@ Status GateCore::Finish(Held& held, const std::string_view* result) {
       CompleteRequest{.id = held.ref, .token = held.token, .result = bytes, .keep = keep},
       CompleteRequest{.id = held.index, .token = held.token, .result = index, .keep = keep}};
   const size_t count = held.index.empty() ? 1 : 2;
-  std::array<Change, 2> changes{};
+  std::array<MarkerChange, 2> changes{};
   const Status done = Ask(*held.window, until, [&] {
     return held.window->Complete({requests.data(), count}, {changes.data(), count});
   });
-  if (done && changes[0] != Change::kMade) {
+  if (done && changes[0] != MarkerChange::kMade) {
     totals_.overtaken++;
     return Error{Code::kFenced, Effect::kNone,
                  held.ref + ": its lease had ended, and somebody else has taken it over"};
@@ -402,14 +402,14 @@ Status GateCore::Finish(Held& held, const std::string_view* result) {
 }
 
 // The window was out of reach at Pre().
-Status GateCore::ClaimAfterwards(const Held& held, BootTime until) {
+Status GateCore::ClaimAfterwards(const Operation& held, BootTime until) {
   const std::array<Version, 1> any;
   Claimed claimed;
   const Status asked = Claim(held, any, /*takes_uncertain=*/false, until, claimed);
   if (!asked) {
     return asked;
   }
-  if (claimed.answer.answer == Answer::kGranted) {
+  if (claimed.answer.answer == ClaimVerdict::kGranted) {
     return {};
   }
   totals_.overtaken++;
@@ -417,18 +417,18 @@ Status GateCore::ClaimAfterwards(const Held& held, BootTime until) {
                held.ref + ": it ran without protection, and also under another ticket"};
 }
 
-Status GateCore::Release(const Held& operation, bool uncertain, BootTime until) {
+Status GateCore::Release(const Operation& operation, bool uncertain, BootTime until) {
   const std::array<ReleaseRequest, 2> requests{
       ReleaseRequest{operation.ref, operation.token, uncertain},
       ReleaseRequest{operation.index, operation.token, false}};
   const size_t count = operation.index.empty() ? 1 : 2;
-  std::array<Change, 2> changes{};
+  std::array<MarkerChange, 2> changes{};
   return Ask(*operation.window, until, [&] {
     return operation.window->Release({requests.data(), count}, {changes.data(), count});
   });
 }
 
-Status GateCore::Free(Held& held, bool uncertain) {
+Status GateCore::Free(Operation& held, bool uncertain) {
   if (held.unprotected && !(uncertain && opaque_)) {
     Abandon(held);
     return {};
@@ -447,7 +447,7 @@ Status GateCore::Free(Held& held, bool uncertain) {
   return Release(held, true, Until());
 }
 
-Status GateCore::Renew(const Held& held, milliseconds lease) {
+Status GateCore::Renew(const Operation& held, milliseconds lease) {
   if (held.unprotected) {
     return {};
   }
@@ -456,19 +456,19 @@ Status GateCore::Renew(const Held& held, milliseconds lease) {
       RenewRequest{.id = held.ref, .token = held.token, .lease = its},
       RenewRequest{.id = held.index, .token = held.token, .lease = its}};
   const size_t count = held.index.empty() ? 1 : 2;
-  std::array<Change, 2> changes{};
+  std::array<MarkerChange, 2> changes{};
   const Status done = Ask(*held.window, Until(), [&] {
     return held.window->Renew({requests.data(), count}, {changes.data(), count});
   });
   // The index holds nobody back: if it ended a moment earlier, Final() writes it all the same.
-  if (done && changes[0] != Change::kMade) {
+  if (done && changes[0] != MarkerChange::kMade) {
     return Error{Code::kFenced, Effect::kNone,
                  held.ref + ": its lease cannot be renewed: it has ended, or somebody else has it"};
   }
   return done;
 }
 
-void GateCore::Dropped(Held& held) {
+void GateCore::Dropped(Operation& held) {
   totals_.dropped += held.finished ? 0 : 1;
   const bool frees = options_.dropped == GateOptions::Dropped::kFailed && !held.finished;
   // A free operation runs again: never where its effect may be there.
@@ -477,7 +477,7 @@ void GateCore::Dropped(Held& held) {
   }
 }
 
-void GateCore::Abandon(const Held& operation) {
+void GateCore::Abandon(const Operation& operation) {
   {
     MutexLock lock(mutex_);
     if (abandoned_.size() < kMaxAbandoned) {
@@ -493,7 +493,7 @@ void GateCore::Abandon(const Held& operation) {
       {{"ref", operation.ref}, {"waiting", kMaxAbandoned}});
 }
 
-Status GateCore::ReleaseOrAbandon(const Held& operation, BootTime until) {
+Status GateCore::ReleaseOrAbandon(const Operation& operation, BootTime until) {
   Status released = Release(operation, /*uncertain=*/false, until);
   if (!released) {
     Abandon(operation);
@@ -524,7 +524,7 @@ void GateCore::ReleaseAbandoned(Window& window, BootTime until) {
   for (const UnusedClaim& one : some) {
     requests.push_back({.id = one.id, .token = one.token});
   }
-  std::vector<Change> changes(requests.size());
+  std::vector<MarkerChange> changes(requests.size());
   if (!window.Release(requests, changes)) {
     MutexLock lock(mutex_);
     abandoned_.insert(abandoned_.end(), some.begin(), some.end());

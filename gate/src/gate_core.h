@@ -20,7 +20,7 @@
 namespace oncemq {
 
 // A claimed operation, until its word is said.
-struct Ticket::Held {
+struct Ticket::Operation {
   std::shared_ptr<GateCore> core;
   Window* window = nullptr;
   std::string ref;    // its id
@@ -43,10 +43,10 @@ class GateCore final : public std::enable_shared_from_this<GateCore> {
   const GateOptions& options() const { return options_; }
 
   // Of a ticket. `result`: nullptr for one that is not stored.
-  Status Finish(Ticket::Held& held, const std::string_view* result);
-  Status Free(Ticket::Held& held, bool uncertain);
-  Status Renew(const Ticket::Held& held, milliseconds lease);
-  void Dropped(Ticket::Held& held);
+  Status Finish(Ticket::Operation& held, const std::string_view* result);
+  Status Free(Ticket::Operation& held, bool uncertain);
+  Status Renew(const Ticket::Operation& held, milliseconds lease);
+  void Dropped(Ticket::Operation& held);
 
  private:
   // One way in which the program makes the contents of an operation.
@@ -60,38 +60,38 @@ class GateCore final : public std::enable_shared_from_this<GateCore> {
     ClaimAnswer index;
     uint64_t digest = 0;  // of the version that the record has
   };
-  using Held = Ticket::Held;
-  using HeldPtr = std::unique_ptr<Held>;
+  using Operation = Ticket::Operation;
+  using OperationPtr = std::unique_ptr<Operation>;
 
-  HeldPtr NewOperation(const Contents& contents, const PreOptions& options);
+  OperationPtr NewOperation(const Contents& contents, const PreOptions& options);
   static std::vector<Version> VersionsOf(const Contents& contents, uint8_t recipe,
                                          const PreOptions& options);
   // `decider`: the window that has answered. A call that waits asks it alone: by its record
   // somebody runs the operation.
-  PreAnswer Once(const Held& operation, std::span<const Version> versions, BootTime until,
+  PreAnswer Once(const Operation& operation, std::span<const Version> versions, BootTime until,
                  const Window*& decider);
   // Failure: `claimed.answer` is kConflict where an earlier version was judged, so that there is a
   // record.
-  Status Claim(const Held& operation, std::span<const Version> versions, bool takes_uncertain,
+  Status Claim(const Operation& operation, std::span<const Version> versions, bool takes_uncertain,
                BootTime until, Claimed& claimed);
-  PreAnswer Judge(const Held& operation, std::span<const Version> versions, Claimed claimed,
+  PreAnswer Judge(const Operation& operation, std::span<const Version> versions, Claimed claimed,
                   BootTime until);
-  PreAnswer Granted(const Held& operation, const Claimed& claimed);
-  PreAnswer Duplicate(const Held& operation, const Claimed& claimed);
-  PreAnswer Conflict(const Held& operation, std::span<const Version> versions, BootTime until);
-  PreAnswer Failed(const Held& operation, const Error& error);
-  PreAnswer Permit(const Held& operation);
+  PreAnswer Granted(const Operation& operation, const Claimed& claimed);
+  PreAnswer Duplicate(const Operation& operation, const Claimed& claimed);
+  PreAnswer Conflict(const Operation& operation, std::span<const Version> versions, BootTime until);
+  PreAnswer Failed(const Operation& operation, const Error& error);
+  PreAnswer Permit(const Operation& operation);
   void Count(const PreAnswer& answer);
   // Begins no call after `until`, and repeats one that was not answered as long as another one fits
   // in before it.
   static Status Ask(const Window& window, BootTime until, const std::function<Status()>& call);
-  Status Release(const Held& operation, bool uncertain, BootTime until);
-  Status ClaimAfterwards(const Held& held, BootTime until);
+  Status Release(const Operation& operation, bool uncertain, BootTime until);
+  Status ClaimAfterwards(const Operation& held, BootTime until);
   // A claim that nobody uses, and that may be on record: it is released before a later claim.
-  void Abandon(const Held& operation);
-  Status ReleaseOrAbandon(const Held& operation, BootTime until);
+  void Abandon(const Operation& operation);
+  Status ReleaseOrAbandon(const Operation& operation, BootTime until);
   void ReleaseAbandoned(Window& window, BootTime until);
-  Status ResolveClaimed(Held& operation, Gate::Outcome outcome);
+  Status ResolveClaimed(Operation& operation, Gate::Outcome outcome);
   Status Audit(std::string_view ref, Gate::Outcome outcome, std::string_view why,
                std::string_view result) const;
   Token NewToken() { return {process_, ++attempts_}; }

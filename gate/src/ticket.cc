@@ -15,13 +15,13 @@ Error EffectHappened(const std::string& ref) {
 }  // namespace
 
 Ticket::Ticket() = default;
-Ticket::Ticket(std::unique_ptr<Held> held) : held_(std::move(held)) {}
+Ticket::Ticket(std::unique_ptr<Operation> held) : operation_(std::move(held)) {}
 Ticket::Ticket(Ticket&&) noexcept = default;
 
 Ticket& Ticket::operator=(Ticket&& other) noexcept {
   if (this != &other) {
     Drop();
-    held_ = std::move(other.held_);
+    operation_ = std::move(other.operation_);
   }
   return *this;
 }
@@ -31,22 +31,22 @@ Ticket::~Ticket() {
 }
 
 void Ticket::Drop() {
-  if (held_ != nullptr) {
-    held_->core->Dropped(*held_);
-    held_.reset();
+  if (operation_ != nullptr) {
+    operation_->core->Dropped(*operation_);
+    operation_.reset();
   }
 }
 
 std::string Ticket::ref() const {
-  return held_ == nullptr ? std::string() : held_->ref;
+  return operation_ == nullptr ? std::string() : operation_->ref;
 }
 
 bool Ticket::uncertain() const {
-  return held_ != nullptr && held_->uncertain;
+  return operation_ != nullptr && operation_->uncertain;
 }
 
 bool Ticket::unprotected() const {
-  return held_ != nullptr && held_->unprotected;
+  return operation_ != nullptr && operation_->unprotected;
 }
 
 Status Ticket::Final(std::string_view result) {
@@ -58,44 +58,45 @@ Status Ticket::FinalWithoutResult() {
 }
 
 Status Ticket::Say(bool with_result, std::string_view result) {
-  if (held_ == nullptr) {
+  if (operation_ == nullptr) {
     return NoTicket();
   }
-  const Status done = held_->core->Finish(*held_, with_result ? &result : nullptr);
+  const Status done = operation_->core->Finish(*operation_, with_result ? &result : nullptr);
   if (done || done.error().code == Code::kFenced) {
-    held_.reset();
+    operation_.reset();
   }
   return done;
 }
 
 Status Ticket::Fail() {
-  if (held_ == nullptr) {
+  if (operation_ == nullptr) {
     return NoTicket();
   }
-  if (held_->finished) {
-    return EffectHappened(held_->ref);
+  if (operation_->finished) {
+    return EffectHappened(operation_->ref);
   }
-  const Status freed = held_->core->Free(*held_, /*uncertain=*/false);
-  held_.reset();
+  const Status freed = operation_->core->Free(*operation_, /*uncertain=*/false);
+  operation_.reset();
   return freed;
 }
 
 Status Ticket::Renew(milliseconds lease) const {
-  if (held_ == nullptr) {
+  if (operation_ == nullptr) {
     return NoTicket();
   }
-  if (held_->finished) {
-    return EffectHappened(held_->ref);
+  if (operation_->finished) {
+    return EffectHappened(operation_->ref);
   }
-  return held_->core->Renew(*held_, lease);
+  return operation_->core->Renew(*operation_, lease);
 }
 
 Status Ticket::Unsure() {
-  if (held_ == nullptr) {
+  if (operation_ == nullptr) {
     return NoTicket();
   }
-  const Status freed = held_->finished ? Status() : held_->core->Free(*held_, /*uncertain=*/true);
-  held_.reset();
+  const Status freed =
+      operation_->finished ? Status() : operation_->core->Free(*operation_, /*uncertain=*/true);
+  operation_.reset();
   return freed;
 }
 

@@ -72,7 +72,7 @@ void AcquireState::Answered(const LockAnswer& answer, BootTime asked_at, BootTim
       asked_at_ = asked_at;
       return;
     case LockAnswer::Kind::kQueued: {
-      const milliseconds refresh = plan_.place / 3;
+      const milliseconds refresh = plan_.queue_lease / 3;
       doing_ = Do::kAwait;
       owes_ = true;
       tries_ = 0;
@@ -81,7 +81,7 @@ void AcquireState::Answered(const LockAnswer& answer, BootTime asked_at, BootTim
       return;
     }
     case LockAnswer::Kind::kBusy: {
-      // Nothing is left of this ask; an earlier one may still be on its way.
+      // Nothing is left of this request; an earlier one may still be on its way.
       owes_ = in_doubt_;
       if (now < spin_until_) {
         const microseconds pause = kShortestSpin * (1u << std::min(tries_, kSpinDoublings));
@@ -94,7 +94,7 @@ void AcquireState::Answered(const LockAnswer& answer, BootTime asked_at, BootTim
       return;
     }
     case LockAnswer::Kind::kSealed:
-      // Nothing was changed: a place, or a grant that came too late, is there still.
+      // Nothing was changed: a queue position, or a grant that came too late, is there still.
       error_ = Error{Code::kFenced, Effect::kNone,
                      "this store grants names in epoch " + std::to_string(answer.fence.epoch) +
                          " only: its locks are under a switchboard"};

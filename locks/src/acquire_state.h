@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// AcquireState: one attempt to get a name, from the first ask to a hold or to giving up. Without
-// clock or I/O: whoever drives it does what Next() says and tells what came of it.
+// AcquireState: one attempt to get a name, from the first request to a hold or to giving up.
+// Without clock or I/O: whoever drives it does what Next() says and tells what came of it.
 //
-// A1  An ask whose answer was lost is asked again by the same token; no other token ever follows.
-// A2  Whoever gives up owes the store a Free if an ask may have left something there, also if the
-//     store refuses it in the end because it was sealed meanwhile.
-// A3  A grant counts from the sending of the ask that it answers; one that came too late to be
+// A1  A request whose answer was lost is asked again by the same token; no other token ever
+//     follows.
+// A2  Whoever gives up owes the store a Free if a request may have left something there, also if
+//     the store refuses it in the end because it was sealed meanwhile.
+// A3  A grant counts from the sending of the request that it answers; one that came too late to be
 //     relied on, or behind the end of what it may last, is asked again, as long as patience lasts.
-// A4  A place is asked for again before it ends, so a waiter that lives keeps its turn.
+// A4  A queue position is asked for again before it ends, so a waiter that lives keeps its turn.
 #pragma once
 
 #include <optional>
@@ -22,7 +23,7 @@ namespace oncemq {
 
 struct AcquirePlan {
   LeaseTimes times;
-  milliseconds place{5'000};
+  milliseconds queue_lease{5'000};
   milliseconds patience{10'000};
   LockWait wait;
   std::optional<BootTime> until;
@@ -76,7 +77,7 @@ class AcquireState {
   Do doing_ = Do::kAsk;
   bool asked_ = false;
   bool owes_ = false;
-  bool in_doubt_ = false;  // an ask was not answered
+  bool in_doubt_ = false;  // a request was not answered
   uint32_t tries_ = 0;     // in a row without a new situation
   BootTime again_at_{};    // of kAwait and kPause
   std::optional<BootTime> failing_since_;

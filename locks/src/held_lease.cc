@@ -36,7 +36,7 @@ std::errc AsErrc(Code code) {
   return std::errc::io_error;
 }
 
-void LogNotHeld(const std::string& name, Lost lost) {
+void LogNotHeld(const std::string& name, LeaseLoss lost) {
   Log(LogLevel::kWarn, "locks", "what is unlocked was not held any more",
       {{"name", name}, {"why", ToString(lost)}});
 }
@@ -75,20 +75,20 @@ void HeldLease::Keep(Lease taken, OnLost on_lost) {
     return;
   }
   lease.hold_->ends_process.store(true);
-  if (lease.lost() != Lost::kNot) {  // before anybody could know
+  if (lease.lost() != LeaseLoss::kNot) {  // before anybody could know
     EndProcess(lease.name());
   }
 }
 
 void HeldLease::GiveBack(const std::string& name) {
-  const Lost lost = lease.lost();
+  const LeaseLoss lost = lease.lost();
   if (lease.Release() != Released::kYes) {
     LogNotHeld(name, lost);
   }
 }
 
 void HeldLease::TellLost(const std::string& name) const {
-  if (const Lost lost = lease.lost(); lost != Lost::kNot) {
+  if (const LeaseLoss lost = lease.lost(); lost != LeaseLoss::kNot) {
     LogNotHeld(name, lost);
   }
 }

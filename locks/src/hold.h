@@ -32,7 +32,7 @@ struct Hold {
   std::stop_source stop;
   std::stop_source asked_back;
   std::atomic<BootTime> safe_until{BootTime{}};
-  std::atomic<Lost> lost{Lost::kNot};
+  std::atomic<LeaseLoss> lost{LeaseLoss::kNot};
   std::atomic<bool> ends_process{false};  // when it is lost; said by its holder
   bool suspect = false;                   // its last renewal failed; of the thread that renews
 };

@@ -11,17 +11,17 @@
 
 namespace oncemq {
 
-std::string_view ToString(Lost lost) {
+std::string_view ToString(LeaseLoss lost) {
   switch (lost) {
-    case Lost::kNot:
+    case LeaseLoss::kNot:
       return "not lost";
-    case Lost::kDeadline:
+    case LeaseLoss::kDeadline:
       return "not renewed in time";
-    case Lost::kTaken:
+    case LeaseLoss::kTaken:
       return "ended by the store";
-    case Lost::kTooLong:
+    case LeaseLoss::kTooLong:
       return "held for too long";
-    case Lost::kClosed:
+    case LeaseLoss::kClosed:
       return "its domain was closed";
   }
   return "?";
@@ -104,8 +104,8 @@ bool Lease::StillMine() const {
          hold_->watchdog->clock().Boot() < hold_->safe_until.load();
 }
 
-Lost Lease::lost() const {
-  return hold_ ? hold_->lost.load() : Lost::kNot;
+LeaseLoss Lease::lost() const {
+  return hold_ ? hold_->lost.load() : LeaseLoss::kNot;
 }
 
 Result<bool> Lease::Confirm() const {

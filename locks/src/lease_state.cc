@@ -35,14 +35,14 @@ LeaseState::LeaseState(const LeaseTimes& times, BootTime asked_at)
       renew_at_(asked_at + times.lease / 3) {}
 
 LeaseState::Due LeaseState::At(BootTime now) {
-  if (lost_ == Lost::kNot && now >= too_long_at()) {
-    lost_ = Lost::kTooLong;
+  if (lost_ == LeaseLoss::kNot && now >= too_long_at()) {
+    lost_ = LeaseLoss::kTooLong;
   }
-  if (lost_ == Lost::kNot && now >= safe_until_) {
-    lost_ = Lost::kDeadline;
+  if (lost_ == LeaseLoss::kNot && now >= safe_until_) {
+    lost_ = LeaseLoss::kDeadline;
   }
   Due due;
-  if (lost_ != Lost::kNot) {
+  if (lost_ != LeaseLoss::kNot) {
     if (!told_) {
       told_ = true;
       due.lost = lost_;
@@ -58,10 +58,10 @@ LeaseState::Due LeaseState::At(BootTime now) {
 
 std::optional<BootTime> LeaseState::next() const {
   if (told_) {
-    ONCEMQ_CHECK(lost_ != Lost::kNot, "only a lost hold is told as lost (L3)");
+    ONCEMQ_CHECK(lost_ != LeaseLoss::kNot, "only a lost hold is told as lost (L3)");
     return std::nullopt;
   }
-  if (lost_ != Lost::kNot) {
+  if (lost_ != LeaseLoss::kNot) {
     return BootTime::min();
   }
   return renewing_ ? safe_until() : std::min(safe_until(), renew_at_);
@@ -86,7 +86,7 @@ milliseconds LeaseState::AnswerWithin(BootTime now) const {
 void LeaseState::Renewed(BootTime asked_at, BootTime now) {
   failed_ = false;
   RenewAt(asked_at + times_.lease / 3);
-  if (lost_ != Lost::kNot || now >= safe_until_) {
+  if (lost_ != LeaseLoss::kNot || now >= safe_until_) {
     return;
   }
   safe_until_ = std::max(safe_until_, asked_at + times_.Safe());
@@ -113,8 +113,8 @@ void LeaseState::InDoubt() {
   }
 }
 
-void LeaseState::End(Lost why) {
-  if (lost_ == Lost::kNot) {
+void LeaseState::End(LeaseLoss why) {
+  if (lost_ == LeaseLoss::kNot) {
     lost_ = why;
   }
 }

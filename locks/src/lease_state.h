@@ -45,7 +45,7 @@ class LeaseState {
   // What is to be done, as of now.
   struct Due {
     bool renew = false;
-    std::optional<Lost> lost;  // said once
+    std::optional<LeaseLoss> lost;  // said once
   };
   Due At(BootTime now);
   // The next moment at which something may be due. None: it is over.
@@ -60,11 +60,11 @@ class LeaseState {
   // The engine says that it may have ended.
   void InDoubt();
   // The store, or whoever owns the hold, ends it. What it is lost by is said by the next At().
-  void End(Lost why);
+  void End(LeaseLoss why);
 
   // The end of max_hold counts, too.
   BootTime safe_until() const;
-  Lost lost() const { return lost_; }
+  LeaseLoss lost() const { return lost_; }
 
  private:
   void RenewAt(BootTime at);
@@ -78,7 +78,7 @@ class LeaseState {
   bool renewing_ = false;  // a renewal is on its way
   bool doubted_ = false;   // since it was sent
   bool failed_ = false;    // the last renewal
-  Lost lost_ = Lost::kNot;
+  LeaseLoss lost_ = LeaseLoss::kNot;
   bool told_ = false;
 };
 

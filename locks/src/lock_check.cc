@@ -46,7 +46,7 @@ Status CheckLockName(std::string_view name) {
   return {};
 }
 
-Status CheckLockTimes(const LeaseTimes& times, milliseconds place) {
+Status CheckLockTimes(const LeaseTimes& times, milliseconds queue_lease) {
   if (times.lease < kShortestLease || times.lease > kLongestLease) {
     return Invalid("a lease lasts from 20 ms to 24 h, not " + std::to_string(times.lease.count()) +
                    " ms");
@@ -56,9 +56,9 @@ Status CheckLockTimes(const LeaseTimes& times, milliseconds place) {
                    " ms leaves less than half of a lease of " +
                    std::to_string(times.lease.count()) + " ms");
   }
-  if (place < kShortestLease || place > kLongestLease) {
+  if (queue_lease < kShortestLease || queue_lease > kLongestLease) {
     return Invalid("a place in the queue lasts from 20 ms to 24 h, not " +
-                   std::to_string(place.count()) + " ms");
+                   std::to_string(queue_lease.count()) + " ms");
   }
   if (times.max_hold < milliseconds(0) || times.max_hold > kLongestTime) {
     return Invalid("max_hold is negative, or longer than a century; 0 is no limit");
@@ -89,9 +89,9 @@ Status CheckNeeds(const LockNeeds& needs, const LockCapabilities& can) {
   return {};
 }
 
-Status CheckCounted(const LockAsk& ask, const LockCapabilities& can) {
-  return ask.mode == LockMode::kCounted && !can.counted ? Cannot(can, "has no counted locks")
-                                                        : Status();
+Status CheckCounted(const AcquireRequest& request, const LockCapabilities& can) {
+  return request.mode == LockMode::kCounted && !can.counted ? Cannot(can, "has no counted locks")
+                                                            : Status();
 }
 
 namespace {

@@ -11,12 +11,12 @@
 namespace oncemq {
 
 Status CheckLockName(std::string_view name);
-Status CheckLockTimes(const LeaseTimes& times, milliseconds place);
+Status CheckLockTimes(const LeaseTimes& times, milliseconds queue_lease);
 Status CheckLease(milliseconds lease, const LockCapabilities& can);
 Status CheckPatience(milliseconds patience);
 Status CheckNeeds(const LockNeeds& needs, const LockCapabilities& can);
 // For engines that are asked past a domain.
-Status CheckCounted(const LockAsk& ask, const LockCapabilities& can);
+Status CheckCounted(const AcquireRequest& request, const LockCapabilities& can);
 Status CheckAcquire(const AcquireOptions& how, const LockCapabilities& can);
 
 }  // namespace oncemq

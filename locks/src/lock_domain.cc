@@ -61,15 +61,15 @@ struct LockDomain::Parts {
     }
     return who.substr(0, kLongestWho);
   }
-  void TakeBack(const LockAsk& ask) const {
-    const LockClaim claim{ask.name, ask.token};
+  void TakeBack(const AcquireRequest& request) const {
+    const LockClaim claim{request.name, request.token};
     Freed freed = Freed::kNotHeld;
     if (!engine->Free({&claim, 1}, {&freed, 1})) {
-      watchdog->TakeBack(ask.name, ask.token, std::max(ask.lease, ask.place));
+      watchdog->TakeBack(request.name, request.token, std::max(request.lease, request.queue_lease));
     }
   }
-  Result<Granted<Lease>> Drive(AcquireState& state, LockAsk& ask, const LeaseTimes& times,
-                               const AcquireOptions& how) const;
+  Result<Granted<Lease>> Drive(AcquireState& state, AcquireRequest& request,
+                               const LeaseTimes& times, const AcquireOptions& how) const;
 };
 
 LockDomain::LockDomain(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -86,7 +86,7 @@ LockDomain::~LockDomain() {
 
 Status CheckLockOptions(const LockOptions& options, const LockCapabilities& can) {
   for (const Status& fit :
-       {CheckNeeds(options.needs, can), CheckLockTimes(TimesOf(options, {}), options.place),
+       {CheckNeeds(options.needs, can), CheckLockTimes(TimesOf(options, {}), options.queue_lease),
         CheckLease(options.lease, can), CheckPatience(options.patience)}) {
     if (!fit) {
       return fit;
@@ -116,7 +116,7 @@ Result<Granted<Lease>> LockDomain::Acquire(std::string_view name, const AcquireO
 Result<Granted<Lease>> LockDomain::AcquireOne(std::string_view name, const AcquireOptions& how,
                                               BootTime began) {
   const LeaseTimes times = parts_->Times(how);
-  for (const Status& fit : {CheckLockName(name), CheckLockTimes(times, parts_->options.place),
+  for (const Status& fit : {CheckLockName(name), CheckLockTimes(times, parts_->options.queue_lease),
                             CheckLease(times.lease, parts_->engine->capabilities()),
                             CheckAcquire(how, parts_->engine->capabilities())}) {
     if (!fit) {
@@ -129,16 +129,17 @@ Result<Granted<Lease>> LockDomain::AcquireOne(std::string_view name, const Acqui
   }
   const Token token{parts_->process, ++parts_->attempts};
   const std::string who = parts_->Who(how.what);
-  LockAsk ask{name, token, how.mode, true, how.barge, times.lease, parts_->options.place, who};
-  ask.fenced = how.fenced;
-  ask.limit = how.limit;
-  AcquireState state({times, parts_->options.place, parts_->options.patience, how.wait, how.until,
-                      token.process + token.attempt, began},
+  AcquireRequest request{
+      name, token, how.mode, true, how.barge, times.lease, parts_->options.queue_lease, who};
+  request.fenced = how.fenced;
+  request.limit = how.limit;
+  AcquireState state({times, parts_->options.queue_lease, parts_->options.patience, how.wait,
+                      how.until, token.process + token.attempt, began},
                      parts_->clock.Boot());
-  return parts_->Drive(state, ask, times, how);
+  return parts_->Drive(state, request, times, how);
 }
 
-Result<Granted<Lease>> LockDomain::Parts::Drive(AcquireState& state, LockAsk& ask,
+Result<Granted<Lease>> LockDomain::Parts::Drive(AcquireState& state, AcquireRequest& request,
                                                 const LeaseTimes& times,
                                                 const AcquireOptions& how) const {
   using Do = AcquireState::Do;
@@ -147,15 +148,15 @@ Result<Granted<Lease>> LockDomain::Parts::Drive(AcquireState& state, LockAsk& as
     const AcquireState::Step step = state.Next(now, how.stop.stop_requested());
     switch (step.what) {
       case Do::kAsk:
-        ask.queue = step.queue;
-        if (const auto answer = engine->Ask(ask)) {
+        request.queue = step.queue;
+        if (const auto answer = engine->Ask(request)) {
           state.Answered(*answer, now, clock.Boot());
         } else {
           state.Failed(answer.error(), clock.Boot());
         }
         break;
       case Do::kAwait:
-        if (engine->Await(ask, step.until, how.stop)) {
+        if (engine->Await(request, step.until, how.stop)) {
           state.AwaitEnded();
         } else {
           state.AwaitFailed();
@@ -165,7 +166,7 @@ Result<Granted<Lease>> LockDomain::Parts::Drive(AcquireState& state, LockAsk& as
         WaitUntil(step.until, now, how.stop);
         break;
       case Do::kHold: {
-        auto hold = std::make_shared<Hold>(watchdog, ask.name, ask.token, ask.mode,
+        auto hold = std::make_shared<Hold>(watchdog, request.name, request.token, request.mode,
                                            how.fence.value_or(state.fence()), times.lease);
         watchdog->Watch(hold, times, state.asked_at());
         return {Lease(std::move(hold))};
@@ -173,7 +174,7 @@ Result<Granted<Lease>> LockDomain::Parts::Drive(AcquireState& state, LockAsk& as
       case Do::kGiveUp:
       case Do::kFail:
         if (state.owes()) {
-          TakeBack(ask);
+          TakeBack(request);
         }
         if (step.what == Do::kFail) {
           return state.error();

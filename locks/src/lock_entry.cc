@@ -12,8 +12,8 @@ milliseconds Left(BootTime until, BootTime now) {
   return std::max(milliseconds(0), std::chrono::ceil<milliseconds>(until - now));
 }
 
-uint32_t LimitOf(const LockAsk& ask) {
-  return ask.mode == LockMode::kCounted ? std::min(ask.limit, kMostCounted) : 0;
+uint32_t LimitOf(const AcquireRequest& request) {
+  return request.mode == LockMode::kCounted ? std::min(request.limit, kMostCounted) : 0;
 }
 
 }  // namespace
@@ -67,7 +67,7 @@ bool LockEntry::MayGo(const Newcomer& one, BootTime now) const {
   return !writer || before == 0;
 }
 
-size_t LockEntry::PlaceOf(const Token& token) const {
+size_t LockEntry::PositionOf(const Token& token) const {
   const auto mine = [&](const Waiter& waiter) { return waiter.token == token; };
   return static_cast<size_t>(std::find_if(waiters_.begin(), waiters_.end(), mine) -
                              waiters_.begin());
@@ -75,30 +75,30 @@ size_t LockEntry::PlaceOf(const Token& token) const {
 
 bool LockEntry::Knows(const Token& token) const {
   const auto mine = [&](const Holder& holder) { return holder.token == token; };
-  return std::any_of(holders_.begin(), holders_.end(), mine) || PlaceOf(token) < waiters_.size();
+  return std::any_of(holders_.begin(), holders_.end(), mine) || PositionOf(token) < waiters_.size();
 }
 
 // How many of the first who wait may go; nobody behind one that may not.
 size_t LockEntry::Able(BootTime now) const {
-  size_t place = 0;
-  while (place < waiters_.size() &&
-         MayGo({place, waiters_[place].mode, waiters_[place].limit}, now)) {
-    place++;
+  size_t position = 0;
+  while (position < waiters_.size() &&
+         MayGo({position, waiters_[position].mode, waiters_[position].limit}, now)) {
+    position++;
   }
-  return place;
+  return position;
 }
 
 void LockEntry::AddTurns(Turns& turns, BootTime now, size_t from) const {
   const size_t able = Able(now);
-  for (size_t place = from; place < able; place++) {
-    turns.push_back(waiters_[place].token);
+  for (size_t position = from; position < able; position++) {
+    turns.push_back(waiters_[position].token);
   }
 }
 
 // Whoever is first waits for holders, everybody else for the one before: a crash wakes one.
-milliseconds LockEntry::Again(size_t place, BootTime now) const {
-  if (place > 0) {
-    return Left(waiters_[place - 1].until, now);
+milliseconds LockEntry::Again(size_t position, BootTime now) const {
+  if (position > 0) {
+    return Left(waiters_[position - 1].until, now);
   }
   ONCEMQ_CHECK(!holders_.empty(), "the first waiter waits for a holder (T1)");
   BootTime first = holders_.front().until;
@@ -108,32 +108,37 @@ milliseconds LockEntry::Again(size_t place, BootTime now) const {
   return Left(first, now);
 }
 
-LockAnswer LockEntry::Ask(const LockAsk& ask, const Fence& fence, BootTime now, Turns& turns,
-                          uint64_t home) {
+LockAnswer LockEntry::Ask(const AcquireRequest& request, const Fence& fence, BootTime now,
+                          Turns& turns, uint64_t home) {
   // Only what has ended can have freed the way for others.
   const bool freed = DropEnded(now);
   for (Holder& holder : holders_) {
-    if (holder.token == ask.token) {
-      holder.until = now + ask.lease;
-      holder.lease = ask.lease;
+    if (holder.token == request.token) {
+      holder.until = now + request.lease;
+      holder.lease = request.lease;
       return {LockAnswer::Kind::kGranted, holder.fence, milliseconds(0)};
     }
   }
-  const size_t place = PlaceOf(ask.token);
+  const size_t position = PositionOf(request.token);
   LockAnswer answer;
   std::optional<size_t> tell;  // those whose turn has come, from which place on
-  if (MayGo({place, ask.mode, LimitOf(ask), ask.barge}, now)) {
-    tell = Grant(ask, place, fence, now);
+  if (MayGo({position, request.mode, LimitOf(request), request.barge}, now)) {
+    tell = Grant(request, position, fence, now);
     answer = {LockAnswer::Kind::kGranted, fence, milliseconds(0)};
-  } else if (ask.queue) {
-    if (place == waiters_.size()) {
-      waiters_.push_back(
-          {ask.token, ask.mode, {}, ask.place, std::string(ask.who), home, LimitOf(ask)});
+  } else if (request.queue) {
+    if (position == waiters_.size()) {
+      waiters_.push_back({request.token,
+                          request.mode,
+                          {},
+                          request.queue_lease,
+                          std::string(request.who),
+                          home,
+                          LimitOf(request)});
     }
-    waiters_[place].until = now + ask.place;
-    waiters_[place].lease = ask.place;
-    waiters_[place].home = home;
-    answer = {LockAnswer::Kind::kQueued, {}, Again(place, now)};
+    waiters_[position].until = now + request.queue_lease;
+    waiters_[position].lease = request.queue_lease;
+    waiters_[position].home = home;
+    answer = {LockAnswer::Kind::kQueued, {}, Again(position, now)};
   }
   if (freed || tell) {
     AddTurns(turns, now, freed ? 0 : *tell);
@@ -142,25 +147,25 @@ LockAnswer LockEntry::Ask(const LockAsk& ask, const Fence& fence, BootTime now, 
 }
 
 // A counted one with a low limit that waits no longer does not keep back those behind it any more,
-// whose limits are higher. They are to be told, from the place that is answered on; those before it
-// were told already.
-std::optional<size_t> LockEntry::Grant(const LockAsk& ask, size_t place, const Fence& fence,
-                                       BootTime now) {
-  const bool waited = place < waiters_.size();
-  const size_t able = waited && ask.mode == LockMode::kCounted ? Able(now) : 0;
+// whose limits are higher. They are to be told, from the queue position that is answered on; those
+// before it were told already.
+std::optional<size_t> LockEntry::Grant(const AcquireRequest& request, size_t position,
+                                       const Fence& fence, BootTime now) {
+  const bool waited = position < waiters_.size();
+  const size_t able = waited && request.mode == LockMode::kCounted ? Able(now) : 0;
   if (waited) {
-    waiters_.erase(waiters_.begin() + static_cast<std::ptrdiff_t>(place));
+    waiters_.erase(waiters_.begin() + static_cast<std::ptrdiff_t>(position));
   }
-  ONCEMQ_CHECK(holders_.empty() || ask.mode != LockMode::kExclusive,
+  ONCEMQ_CHECK(holders_.empty() || request.mode != LockMode::kExclusive,
                "an exclusive holder is alone (T2)");
-  ONCEMQ_CHECK(holders_.empty() || holders_.front().mode == ask.mode,
+  ONCEMQ_CHECK(holders_.empty() || holders_.front().mode == request.mode,
                "those who hold a name together hold it in one mode (T2)");
-  holders_.push_back(
-      {ask.token, ask.mode, fence, now + ask.lease, ask.lease, false, std::string(ask.who)});
+  holders_.push_back({request.token, request.mode, fence, now + request.lease, request.lease, false,
+                      std::string(request.who)});
   if (able == 0) {
     return std::nullopt;
   }
-  return place < able ? able - 1 : able;
+  return position < able ? able - 1 : able;
 }
 
 Extended LockEntry::Extend(const LockClaim& claim, BootTime now, Turns& turns) {
@@ -203,16 +208,16 @@ Freed LockEntry::Evict(const Fence& fence, BootTime now, Turns& turns) {
 }
 
 bool LockEntry::MyTurn(const Token& token, BootTime now) const {
-  const size_t place = PlaceOf(token);
-  if (place == waiters_.size() || waiters_[place].until <= now) {
-    return true;  // the place has ended: asking again takes a new one
+  const size_t position = PositionOf(token);
+  if (position == waiters_.size() || waiters_[position].until <= now) {
+    return true;  // the queue position has ended: asking again takes a new one
   }
-  return MayGo({place, waiters_[place].mode, waiters_[place].limit}, now);
+  return MayGo({position, waiters_[position].mode, waiters_[position].limit}, now);
 }
 
 uint64_t LockEntry::HomeOf(const Token& token) const {
-  const size_t place = PlaceOf(token);
-  return place < waiters_.size() ? waiters_[place].home : 0;
+  const size_t position = PositionOf(token);
+  return position < waiters_.size() ? waiters_[position].home : 0;
 }
 
 BootTime LockEntry::ends() const {

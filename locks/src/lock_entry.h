@@ -6,15 +6,15 @@
 // T2  A reader forbids writers and counted ones, a counted one readers and writers; a writer
 //     forbids everybody. Barging ignores the waiters ahead, but a request that can hold next to
 //     others passes only waiters of its own mode: no reader ever passes a waiting writer.
-// T3  An ask that is repeated by its token changes nothing but times.
-// T4  A hold or a place that has ended is gone for ever: no extension revives it.
+// T3  A request that is repeated by its token changes nothing but times.
+// T4  A hold or a position that has ended is gone for ever: no extension revives it.
 // T5  A later grant has a greater fence; an idle name needs no memory but of its last one.
 // T6  A counted one goes if it, all that hold and all that wait ahead of it are together no more
 //     than its limit, and than the limit of each one ahead. So whichever of those whose turn it is
 //     asks first, none of the others is refused. Limits are kept with waiters only: a hold counts
 //     as one, whatever its own limit was.
 // T7  A store whose clock may be set back gives no time by that: a hold whose end is further away
-//     than its own lease ends a lease after it was seen. So does a place.
+//     than its own lease ends a lease after it was seen. So does a position.
 #pragma once
 
 #include <deque>
@@ -34,7 +34,7 @@ class LockEntry {
 
   // `fence`: of the grant, if it is a new one. `home`: where a waiter hears of its turn, in stores
   // that many processes share.
-  LockAnswer Ask(const LockAsk& ask, const Fence& fence, BootTime now, Turns& turns,
+  LockAnswer Ask(const AcquireRequest& request, const Fence& fence, BootTime now, Turns& turns,
                  uint64_t home = 0);
   Extended Extend(const LockClaim& claim, BootTime now, Turns& turns);
   Freed Free(const Token& token, BootTime now, Turns& turns);
@@ -45,7 +45,7 @@ class LockEntry {
   // Forgets what has ended. True if it was anything.
   bool DropEnded(BootTime now);
 
-  // Whether an ask of this waiter would be granted now.
+  // Whether a request of this waiter would be granted now.
   bool MyTurn(const Token& token, BootTime now) const;
   bool Knows(const Token& token) const;
   std::vector<LockView::Party> Parties(BootTime now) const;
@@ -73,7 +73,7 @@ class LockEntry {
     Token token;
     LockMode mode;
     BootTime until;
-    milliseconds lease;  // of its place, as above
+    milliseconds lease;  // of its position, as above
     std::string who;
     uint64_t home = 0;
     uint32_t limit = 0;  // of a counted one
@@ -87,11 +87,12 @@ class LockEntry {
   };
 
   bool MayGo(const Newcomer& one, BootTime now) const;
-  size_t PlaceOf(const Token& token) const;
+  size_t PositionOf(const Token& token) const;
   size_t Able(BootTime now) const;
   void AddTurns(Turns& turns, BootTime now, size_t from = 0) const;
-  std::optional<size_t> Grant(const LockAsk& ask, size_t place, const Fence& fence, BootTime now);
-  milliseconds Again(size_t place, BootTime now) const;
+  std::optional<size_t> Grant(const AcquireRequest& request, size_t position, const Fence& fence,
+                              BootTime now);
+  milliseconds Again(size_t position, BootTime now) const;
 
   std::vector<Holder> holders_;
   std::deque<Waiter> waiters_;

@@ -7,17 +7,17 @@
 
 namespace oncemq {
 
-LockAnswer LockTable::Ask(const LockAsk& ask, BootTime now, Turns& turns) {
-  if (ask.epoch != epoch_) {
+LockAnswer LockTable::Ask(const AcquireRequest& request, BootTime now, Turns& turns) {
+  if (request.epoch != epoch_) {
     return {LockAnswer::Kind::kSealed, {epoch_, 0}, milliseconds(0)};
   }
   if (entries_.size() >= sweep_at_) {
     Sweep(now);
   }
-  const auto at = entries_.try_emplace(std::string(ask.name)).first;
+  const auto at = entries_.try_emplace(std::string(request.name)).first;
   const Fence next{epoch_, last_fence_.token + 1};
   ONCEMQ_CHECK(last_fence_ < next, "a later grant has a greater fence (T5)");
-  const LockAnswer answer = at->second.Ask(ask, next, now, turns);
+  const LockAnswer answer = at->second.Ask(request, next, now, turns);
   ONCEMQ_CHECK(answer.fence <= next, "no hold has a greater fence than the next grant (T5)");
   last_fence_ = std::max(last_fence_, answer.fence);
   EraseIfIdle(at);
@@ -88,10 +88,10 @@ std::vector<std::string> LockTable::Names(std::string_view after, size_t limit) 
   return names;
 }
 
-bool LockTable::NeedsPlaceBehind(size_t limit, const LockAsk& ask) const {
-  const auto at = entries_.find(ask.name);
-  return at != entries_.end() && ask.queue && at->second.waiters() >= limit &&
-         !at->second.Knows(ask.token);
+bool LockTable::NeedsQueuePosition(size_t limit, const AcquireRequest& request) const {
+  const auto at = entries_.find(request.name);
+  return at != entries_.end() && request.queue && at->second.waiters() >= limit &&
+         !at->second.Knows(request.token);
 }
 
 void LockTable::EraseIfIdle(Entries::iterator at) {
@@ -100,8 +100,8 @@ void LockTable::EraseIfIdle(Entries::iterator at) {
   }
 }
 
-// Holders that died and whose names nobody asks for again. Each sweep is paid by as many asks as it
-// looks at names.
+// Holders that died and whose names nobody asks for again. Each sweep is paid by as many requests
+// as it looks at names.
 void LockTable::Sweep(BootTime now) {
   for (auto at = entries_.begin(); at != entries_.end();) {
     const auto next = std::next(at);

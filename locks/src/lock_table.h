@@ -21,7 +21,7 @@ class LockTable {
   // Fences come behind this one.
   explicit LockTable(uint64_t last = 0) : last_fence_{0, last} {}
 
-  LockAnswer Ask(const LockAsk& ask, BootTime now, Turns& turns);
+  LockAnswer Ask(const AcquireRequest& request, BootTime now, Turns& turns);
   Extended Extend(const LockClaim& claim, BootTime now, Turns& turns);
   Freed Free(const LockClaim& claim, BootTime now, Turns& turns);
   size_t AskBack(std::string_view name, BootTime now);
@@ -34,9 +34,9 @@ class LockTable {
   size_t names() const { return entries_.size(); }
   // Forgets the names of which nothing is left.
   void Sweep(BootTime now);
-  // Whether an ask takes room for one more name, or for one more waiter behind `limit` of them.
-  bool NeedsName(const LockAsk& ask) const { return !entries_.contains(ask.name); }
-  bool NeedsPlaceBehind(size_t limit, const LockAsk& ask) const;
+  // Whether a request takes room for one more name, or for one more waiter behind `limit` of them.
+  bool NeedsName(const AcquireRequest& request) const { return !entries_.contains(request.name); }
+  bool NeedsQueuePosition(size_t limit, const AcquireRequest& request) const;
 
  private:
   using Entries = std::map<std::string, LockEntry, std::less<>>;

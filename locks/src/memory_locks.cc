@@ -32,31 +32,32 @@ class MemoryLocks final : public LockEngine {
 
   const LockCapabilities& capabilities() const override { return kMemoryCan; }
 
-  Result<LockAnswer> Ask(const LockAsk& ask) override {
+  Result<LockAnswer> Ask(const AcquireRequest& request) override {
     MutexLock lock(mutex_);
-    if (table_.names() >= options_.max_names && table_.NeedsName(ask)) {
+    if (table_.names() >= options_.max_names && table_.NeedsName(request)) {
       table_.Sweep(clock_.Boot());  // some may have ended without a word
     }
-    if (table_.names() >= options_.max_names && table_.NeedsName(ask)) {
+    if (table_.names() >= options_.max_names && table_.NeedsName(request)) {
       return Error{Code::kFull, Effect::kNone, "more names are held than max_names allows"};
     }
-    if (table_.NeedsPlaceBehind(options_.max_waiters, ask)) {
+    if (table_.NeedsQueuePosition(options_.max_waiters, request)) {
       return Error{Code::kFull, Effect::kNone, "more wait for this name than max_waiters allows"};
     }
     LockTable::Turns turns;
-    const LockAnswer answer = table_.Ask(ask, clock_.Boot(), turns);
+    const LockAnswer answer = table_.Ask(request, clock_.Boot(), turns);
     Wake(turns);
     return answer;
   }
 
-  Status Await(const LockAsk& ask, BootTime until, const std::stop_token& stop) override {
+  Status Await(const AcquireRequest& request, BootTime until,
+               const std::stop_token& stop) override {
     MutexLock lock(mutex_);
     const BootTime now = clock_.Boot();
-    if (until <= now || table_.MyTurn(ask.name, ask.token, now)) {
+    if (until <= now || table_.MyTurn(request.name, request.token, now)) {
       return {};
     }
     Sleeper sleeper;
-    const auto at = sleepers_.emplace(ask.token, &sleeper);
+    const auto at = sleepers_.emplace(request.token, &sleeper);
     sleeper.changed.wait_for(mutex_, stop, until - now, [&] { return sleeper.woken; });
     sleepers_.erase(at);
     return {};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// SessionClaims: holds and places in a store that ends what is there with the session that made it,
-// not with a lease. Whoever keeps the session keeps the leases too: this knows each claim, where it
-// lies in the store, and when it is to be deleted there. Without clock or I/O.
+// SessionClaims: holds and positions in a store that ends what is there with the session that made
+// it, not with a lease. Whoever keeps the session keeps the leases too: this knows each claim,
+// where it lies in the store, and when it is to be deleted there. Without clock or I/O.
 //
 // C1  A claim whose time is over, or that was given up, is never found again (T4).
 // C2  What lies in the store for it is handed out for deletion, to one at a time, again and again
@@ -47,7 +47,7 @@ class SessionClaims {
     bool held = false;  // until it was given up
   };
 
-  // A new place, for a call that is about to be sent. It ends with LiesAt(), Lost() or
+  // A new position, for a call that is about to be sent. It ends with LiesAt(), Lost() or
   // Unanswered(). None: there is a claim of this token, begun by somebody else.
   std::optional<Claim> Begin(const Token& token, std::string_view name, uint32_t epoch,
                              BootTime until);

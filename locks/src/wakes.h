@@ -26,7 +26,7 @@ class Wakes {
   // Whose turn it is now, of those; an Error if the store does not say.
   using Looks = std::function<Result<std::vector<Token>>(const std::vector<Token>& waiting)>;
 
-  // Before each ask that may take a place: from now on a wake for this token is kept.
+  // Before each request that may take a queue position: from now on a wake for this token is kept.
   void Expect(const Token& token);
   // It waits no more.
   void Forget(const Token& token);

@@ -51,7 +51,7 @@ void Watchdog::End() {
     MutexLock lock(mutex_);
     ending_ = true;
     for (auto& [token, watched] : holds_) {
-      watched.state.End(Lost::kClosed);
+      watched.state.End(LeaseLoss::kClosed);
       LookAt(watched, clock_.Boot());
       held.push_back(watched.hold);
     }
@@ -146,7 +146,7 @@ Released Watchdog::Release(const std::shared_ptr<Hold>& hold) {
     TakeBack(hold->name, hold->token, hold->lease);
   }
   // What was lost is given back all the same: the store need not wait for its lease to run out.
-  if (hold->lost.load() != Lost::kNot) {
+  if (hold->lost.load() != LeaseLoss::kNot) {
     return Released::kNotHeld;
   }
   if (!done) {
@@ -175,7 +175,7 @@ void Watchdog::ReleaseAll(const std::vector<std::shared_ptr<Hold>>& holds) {
 }
 
 Result<bool> Watchdog::Confirm(const std::shared_ptr<Hold>& hold) {
-  if (hold->lost.load() != Lost::kNot || ForkedOff()) {
+  if (hold->lost.load() != LeaseLoss::kNot || ForkedOff()) {
     return false;
   }
   const LockClaim claim{hold->name, hold->token, hold->lease};
@@ -189,7 +189,7 @@ Result<bool> Watchdog::Confirm(const std::shared_ptr<Hold>& hold) {
     return Error{Code::kUnavailable, Effect::kNone,
                  "not now: stores are being switched, or too few of them answer"};
   }
-  return hold->lost.load() == Lost::kNot;
+  return hold->lost.load() == LeaseLoss::kNot;
 }
 
 void Watchdog::EndAt(const std::shared_ptr<Hold>& hold, BootTime end) {
@@ -200,7 +200,7 @@ void Watchdog::EndAt(const std::shared_ptr<Hold>& hold, BootTime end) {
   }
   const BootTime now = clock_.Boot();
   at->second.state.EndAt(end, now);
-  if (hold->lost.load() == Lost::kNot) {
+  if (hold->lost.load() == LeaseLoss::kNot) {
     hold->safe_until.store(at->second.state.safe_until());
   }
   LookAt(at->second, now);
@@ -284,12 +284,12 @@ void Watchdog::Place(Watched& watched) {
   }
 }
 
-void Watchdog::TellLost(Hold& hold, Lost why) {
-  if (why != Lost::kClosed) {
+void Watchdog::TellLost(Hold& hold, LeaseLoss why) {
+  if (why != LeaseLoss::kClosed) {
     Log(LogLevel::kWarn, "locks", "a lease was lost",
         {{"name", hold.name}, {"fence", ToString(hold.fence)}, {"why", ToString(why)}});
   }
-  ONCEMQ_CHECK(hold.lost.load() == Lost::kNot, "a hold is lost once and for ever (L3)");
+  ONCEMQ_CHECK(hold.lost.load() == LeaseLoss::kNot, "a hold is lost once and for ever (L3)");
   hold.lost.store(why);
   hold.safe_until.store(BootTime::min());
   if (hold.ends_process.load()) {  // here: nothing of the user's may come before it

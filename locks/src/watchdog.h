@@ -45,7 +45,7 @@ class Watchdog final : private DoubtListener {
   void ReleaseAll(const std::vector<std::shared_ptr<Hold>>& holds);
   Result<bool> Confirm(const std::shared_ptr<Hold>& hold);
   void EndAt(const std::shared_ptr<Hold>& hold, BootTime end);
-  // Frees what an ask may have left, as soon as the store answers.
+  // Frees what a request may have left, as soon as the store answers.
   void TakeBack(std::string_view name, const Token& token, milliseconds lease);
 
   const Clock& clock() const { return clock_; }
@@ -66,7 +66,7 @@ class Watchdog final : private DoubtListener {
   void TalkToStore();
   void LookAt(Watched& watched, BootTime now) REQUIRES(mutex_);
   void Place(Watched& watched) REQUIRES(mutex_);
-  void TellLost(Hold& hold, Lost why) REQUIRES(mutex_);
+  void TellLost(Hold& hold, LeaseLoss why) REQUIRES(mutex_);
   bool Unwatch(const std::shared_ptr<Hold>& hold) REQUIRES(mutex_);
   void GiveBack(const std::vector<std::shared_ptr<Hold>>& held);
   void RenewSome(const Renewals::Batch& holds);

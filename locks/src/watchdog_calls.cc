@@ -106,13 +106,13 @@ void Watchdog::Apply(const std::shared_ptr<Hold>& hold, Extended answer, BootTim
   }
   const BootTime now = clock_.Boot();
   if (answer == Extended::kGone) {
-    at->second.state.End(Lost::kTaken);
+    at->second.state.End(LeaseLoss::kTaken);
   } else if (answer == Extended::kLater) {
     at->second.state.RenewalFailed(now);
   } else {
     at->second.state.Renewed(asked_at, now);
   }
-  if (hold->lost.load() == Lost::kNot) {
+  if (hold->lost.load() == LeaseLoss::kNot) {
     hold->safe_until.store(at->second.state.safe_until());
   }
   if (answer == Extended::kAskedBack && !hold->asked_back.stop_requested() &&

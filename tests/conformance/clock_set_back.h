@@ -52,9 +52,9 @@ class ClockSetBack : public ::testing::TestWithParam<ClockOfServer> {
     EXPECT_TRUE(done) << ToString(done.error());
     return answer;
   }
-  Change Restore(Own own) {
-    const RestoreRequest request{.id = "x", .at = {0, 4, 9}, .own = own};
-    Change change{};
+  MarkerChange Restore(OwnerEpoch owner_epoch) {
+    const RestoreRequest request{.id = "x", .at = {0, 4, 9}, .owner_epoch = owner_epoch};
+    MarkerChange change{};
     EXPECT_TRUE(window_->Restore({&request, 1}, {&change, 1}));
     return change;
   }
@@ -68,56 +68,56 @@ class ClockSetBack : public ::testing::TestWithParam<ClockOfServer> {
 // An operation of a gate.
 TEST_P(ClockSetBack, AClaimWithoutAPartitionEndsWithItsLease) {
   const ClaimRequest dead{.id = "x", .token = {1, 1}};
-  ASSERT_EQ(Claim(dead).answer, Answer::kGranted);
+  ASSERT_EQ(Claim(dead).answer, ClaimVerdict::kGranted);
   SetBack();
-  const ClaimRequest asks{.id = "x", .token = {2, 1}, .not_if_uncertain = true};
-  const ClaimAnswer held = Claim(asks);
-  EXPECT_EQ(held.answer, Answer::kInFlight);
+  const ClaimRequest requests{.id = "x", .token = {2, 1}, .not_if_uncertain = true};
+  const ClaimAnswer held = Claim(requests);
+  EXPECT_EQ(held.answer, ClaimVerdict::kInFlight);
   EXPECT_FALSE(held.uncertain);
   EXPECT_LE(held.wait, kLease);
   Advance(kLease / 2);
-  EXPECT_LE(Claim(asks).wait, kLease / 2) << "a look must not begin the lease anew";
+  EXPECT_LE(Claim(requests).wait, kLease / 2) << "a look must not begin the lease anew";
   Advance(kLease / 2);
-  EXPECT_TRUE(Claim(asks).uncertain);
+  EXPECT_TRUE(Claim(requests).uncertain);
   const ClaimAnswer resolves = Claim({.id = "x", .token = {3, 1}});
-  EXPECT_EQ(resolves.answer, Answer::kGranted);
+  EXPECT_EQ(resolves.answer, ClaimVerdict::kGranted);
   EXPECT_TRUE(resolves.uncertain);
 }
 
 inline void ClockSetBack::ExpectAnHeirWaits(bool raised_before) {
-  const Own own = *window_->RaiseOwn(0, 3, 0);
-  ASSERT_EQ(Claim({.id = "x", .token = {1, 1}, .at = {0, 3, 7}, .own = own}).answer,
-            Answer::kGranted);
-  Own heirs = raised_before ? *window_->RaiseOwn(0, 3, own + 1) : 0;
+  const OwnerEpoch owner_epoch = *window_->RaiseOwnerEpoch(0, 3, 0);
+  ASSERT_EQ(Claim({.id = "x", .token = {1, 1}, .at = {0, 3, 7}, .owner_epoch = owner_epoch}).answer,
+            ClaimVerdict::kGranted);
+  OwnerEpoch heirs = raised_before ? *window_->RaiseOwnerEpoch(0, 3, owner_epoch + 1) : 0;
   SetBack();
-  heirs = raised_before ? heirs : *window_->RaiseOwn(0, 3, own + 1);
-  ClaimRequest asks{.id = "x", .token = {2, 1}, .at = {0, 3, 7}, .own = heirs};
+  heirs = raised_before ? heirs : *window_->RaiseOwnerEpoch(0, 3, owner_epoch + 1);
+  ClaimRequest requests{.id = "x", .token = {2, 1}, .at = {0, 3, 7}, .owner_epoch = heirs};
   const milliseconds most = std::max(kLease, WindowTimes().handler_timeout);
-  const ClaimAnswer held = Claim(asks);
-  EXPECT_EQ(held.answer, Answer::kInFlight) << "the former owner's handler may act still";
+  const ClaimAnswer held = Claim(requests);
+  EXPECT_EQ(held.answer, ClaimVerdict::kInFlight) << "the former owner's handler may act still";
   EXPECT_GE(held.wait, WindowTimes().handler_timeout - kLease);
   EXPECT_LE(held.wait, most);
   Advance(most / 2);
-  EXPECT_EQ(Claim(asks).answer, Answer::kInFlight);
+  EXPECT_EQ(Claim(requests).answer, ClaimVerdict::kInFlight);
   Advance(most / 2);
-  const ClaimAnswer taken = Claim(asks);
-  EXPECT_EQ(taken.answer, Answer::kGranted);
+  const ClaimAnswer taken = Claim(requests);
+  EXPECT_EQ(taken.answer, ClaimVerdict::kGranted);
   EXPECT_TRUE(taken.uncertain);
 }
 
 TEST_P(ClockSetBack, ARestoreWaitsForTheLeaseOnly) {
-  const Own own = *window_->RaiseOwn(0, 4, 0);
-  ASSERT_EQ(Claim({.id = "x", .token = {1, 1}}).answer, Answer::kGranted);
+  const OwnerEpoch owner_epoch = *window_->RaiseOwnerEpoch(0, 4, 0);
+  ASSERT_EQ(Claim({.id = "x", .token = {1, 1}}).answer, ClaimVerdict::kGranted);
   SetBack();
-  EXPECT_EQ(Restore(own), Change::kInFlight);
+  EXPECT_EQ(Restore(owner_epoch), MarkerChange::kInFlight);
   Advance(kLease);
-  EXPECT_EQ(Restore(own), Change::kMade);
+  EXPECT_EQ(Restore(owner_epoch), MarkerChange::kMade);
 }
 
 // Its holder renews, and the clock has passed its grant.
 TEST_P(ClockSetBack, AClaimOfThePastIsLeftAlone) {
   const ClaimRequest holder{.id = "x", .token = {1, 1}, .lease = std::chrono::hours(3)};
-  ASSERT_EQ(Claim(holder).answer, Answer::kGranted);
+  ASSERT_EQ(Claim(holder).answer, ClaimVerdict::kGranted);
   Advance(kBack);
   SetBack();
   EXPECT_GT(Claim({.id = "x", .token = {2, 1}}).wait, std::chrono::hours(2));

@@ -26,7 +26,7 @@ struct Arbitrary<oncemq::conformance::Step> {
                                                              {3, Step::kRaise},
                                                              {3, Step::kAdvance}})),
         gen::set(&Step::id, up_to(2)), gen::set(&Step::token, up_to(3)),
-        gen::set(&Step::at, up_to(3)), gen::set(&Step::own, up_to(4)),
+        gen::set(&Step::at, up_to(3)), gen::set(&Step::owner_epoch, up_to(4)),
         gen::set(&Step::fingerprint, gen::weightedElement<uint8_t>({{4, 0}, {4, 1}, {1, 2}})),
         gen::set(&Step::number, up_to(5)),
         gen::set(&Step::joins, gen::weightedElement<bool>({{3, false}, {1, true}})));

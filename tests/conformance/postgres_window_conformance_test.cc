@@ -23,7 +23,7 @@ constexpr std::string_view kTestClock = "(SELECT micros FROM test_clock)";
 SqlClient& Server() {
   static const auto client = [] {
     const std::string url = testing::SuiteServer<testing::PostgresServer>().url();
-    auto opened = OpenPostgres(*ParsePostgresPlace(url));
+    auto opened = OpenPostgres(*ParsePostgresEndpoint(url));
     EXPECT_TRUE(MigratePostgresWindow(url, "oncemq"));
     EXPECT_TRUE((*opened)->Run({"CREATE TABLE test_clock (micros bigint)"}));
     EXPECT_TRUE((*opened)->Run({"INSERT INTO test_clock VALUES (1700000000000000)"}));

@@ -6,7 +6,7 @@
 namespace oncemq {
 namespace {
 
-testing::RedisWindowPlace Start() {
+testing::RedisWindowEndpoint Start() {
   const testing::RedisServer& master = testing::SuiteServer<testing::RedisServer>();
   static const auto sentinel = testing::RedisServer::Start(
       {"--sentinel", "monitor", "payments", "127.0.0.1", std::to_string(master.port()), "1"},

@@ -6,7 +6,7 @@
 namespace oncemq {
 namespace {
 
-testing::RedisWindowPlace Start() {
+testing::RedisWindowEndpoint Start() {
   static testing::TlsAuthority authority;
   static const testing::RedisTlsServer server(authority);
   return {server.url(), server->url()};

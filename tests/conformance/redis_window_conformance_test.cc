@@ -8,7 +8,7 @@
 namespace oncemq {
 namespace {
 
-testing::RedisWindowPlace Start() {
+testing::RedisWindowEndpoint Start() {
   const std::string url = testing::SuiteServer<testing::RedisServer>().url();
   return {url, url};
 }

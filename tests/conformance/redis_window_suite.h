@@ -18,7 +18,7 @@
 
 namespace oncemq::testing {
 
-struct RedisWindowPlace {
+struct RedisWindowEndpoint {
   std::string address;  // of the windows
   std::string plain;    // of the same server
 };
@@ -27,7 +27,7 @@ struct RedisWindowPlace {
 class RedisWindowSuite {
  public:
   // `scopes` begins their names.
-  RedisWindowSuite(std::function<RedisWindowPlace()> start, bool partition_owned,
+  RedisWindowSuite(std::function<RedisWindowEndpoint()> start, bool partition_owned,
                    std::string scopes)
       : start_(std::move(start)),
         partition_owned_(partition_owned),
@@ -49,8 +49,8 @@ class RedisWindowSuite {
     options.partition_owned = partition_owned_;
     constexpr std::string_view kClock = "tonumber(redis.call('GET', 'test_clock'))";
     return partition_owned_
-               ? AsWindow(RedisOwnedWindow::OpenAt(place_.address, options, kClock, leases_))
-               : AsWindow(RedisWindow::OpenAt(place_.address, options, kClock));
+               ? AsWindow(RedisOwnedWindow::OpenAt(endpoint_.address, options, kClock, leases_))
+               : AsWindow(RedisWindow::OpenAt(endpoint_.address, options, kClock));
   }
   void Advance(milliseconds by) {
     leases_.Advance(by);
@@ -65,14 +65,14 @@ class RedisWindowSuite {
   }
   void Start() {
     if (client_ == nullptr) {
-      place_ = start_();
-      client_ = *RedisClient::Open(*ParseRedisPlace(place_.plain));
+      endpoint_ = start_();
+      client_ = *RedisClient::Open(*ParseRedisEndpoint(endpoint_.plain));
       EXPECT_TRUE(client_->Run(RedisCommand{"SET", "test_clock", "1700000000000000", "NX"}));
     }
   }
 
-  const std::function<RedisWindowPlace()> start_;
-  RedisWindowPlace place_;
+  const std::function<RedisWindowEndpoint()> start_;
+  RedisWindowEndpoint endpoint_;
   std::unique_ptr<RedisClient> client_;
   const bool partition_owned_;
   const std::string scope_names_;
@@ -82,7 +82,7 @@ class RedisWindowSuite {
 
 // `start` is called by the first test. Without a server no test is registered: the program's
 // AServerIsThere says so.
-inline bool RegisterRedisWindow(const std::string& name, std::function<RedisWindowPlace()> start,
+inline bool RegisterRedisWindow(const std::string& name, std::function<RedisWindowEndpoint()> start,
                                 bool partition_owned = false) {
   const auto suite = std::make_shared<RedisWindowSuite>(std::move(start), partition_owned,
                                                         partition_owned ? "owned/" : "test/");

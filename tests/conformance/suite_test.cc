@@ -17,8 +17,9 @@ class ClientWindow final : public Window {
       : capabilities_(capabilities), store_(std::move(store)) {}
 
   const WindowCapabilities& capabilities() const override { return capabilities_; }
-  Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override {
-    return store_->RaiseOwn(source, partition, floor);
+  Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t source, int32_t partition,
+                                     OwnerEpoch floor) override {
+    return store_->RaiseOwnerEpoch(source, partition, floor);
   }
   Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override {
     const Status status = store_->Claim(requests, answers);
@@ -27,19 +28,22 @@ class ClientWindow final : public Window {
     }
     return status;
   }
-  Status Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) override {
+  Status Complete(std::span<const CompleteRequest> requests,
+                  std::span<MarkerChange> answers) override {
     return store_->Complete(requests, answers);
   }
-  Status Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) override {
+  Status Release(std::span<const ReleaseRequest> requests,
+                 std::span<MarkerChange> answers) override {
     return store_->Release(requests, answers);
   }
-  Status Park(std::span<const ParkRequest> requests, std::span<Change> answers) override {
+  Status Park(std::span<const ParkRequest> requests, std::span<MarkerChange> answers) override {
     return store_->Park(requests, answers);
   }
-  Status Renew(std::span<const RenewRequest> requests, std::span<Change> answers) override {
+  Status Renew(std::span<const RenewRequest> requests, std::span<MarkerChange> answers) override {
     return store_->Renew(requests, answers);
   }
-  Status Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) override {
+  Status Restore(std::span<const RestoreRequest> requests,
+                 std::span<MarkerChange> answers) override {
     return store_->Restore(requests, answers);
   }
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override {

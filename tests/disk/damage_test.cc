@@ -38,11 +38,11 @@ class DiskDamage : public ::testing::TestWithParam<Life> {
   void FinishByOne(int64_t from, int64_t to) {
     auto window = OpenLocalWindow(Options(Store("sound")), SystemClock::Instance());
     ASSERT_TRUE(window) << ToString(window.error());
-    const auto own = (*window)->RaiseOwn(0, 0, 0);
+    const auto owner_epoch = (*window)->RaiseOwnerEpoch(0, 0, 0);
     for (int64_t i = from; i < to; i += 35) {
       ASSERT_TRUE(FinishIds(**window, i, i + 35));
-      const Progress progress{0, 0, *own, i + 35, kThen};
-      Change change{};
+      const Progress progress{0, 0, *owner_epoch, i + 35, kThen};
+      MarkerChange change{};
       ASSERT_TRUE((*window)->Announce({}));
       ASSERT_TRUE((*window)->Committed({&progress, 1}, {&change, 1}));
     }

@@ -28,10 +28,10 @@ class DiskErrors : public ::testing::Test {
   }
   // How many ids were answered.
   static int64_t Finish(Window& window) {
-    const auto own = window.RaiseOwn(0, 0, 0);
-    for (int64_t i = 0; own && i < kErrorIds; i += kStep) {
-      const Progress progress{0, 0, *own, i + kStep, kThen};
-      Change change{};
+    const auto owner_epoch = window.RaiseOwnerEpoch(0, 0, 0);
+    for (int64_t i = 0; owner_epoch && i < kErrorIds; i += kStep) {
+      const Progress progress{0, 0, *owner_epoch, i + kStep, kThen};
+      MarkerChange change{};
       if (!FinishIds(window, i, i + kStep)) {
         return i;
       }
@@ -39,7 +39,7 @@ class DiskErrors : public ::testing::Test {
         return i + kStep;
       }
     }
-    return own ? kErrorIds : 0;
+    return owner_epoch ? kErrorIds : 0;
   }
   // How many calls there were to fail, of which every `step`th one does.
   int FailEach(int step, int most) {

@@ -31,9 +31,9 @@ inline std::string IdNumber(int64_t number) {
 }
 
 // A first commit, so that the log time of partition 0 is known: the time of all ids.
-inline Status CommitNothing(Window& window, Own own) {
-  const Progress progress{.own = own, .watermark = kThen};
-  Change change{};
+inline Status CommitNothing(Window& window, OwnerEpoch owner_epoch) {
+  const Progress progress{.owner_epoch = owner_epoch, .watermark = kThen};
+  MarkerChange change{};
   return window.Committed({&progress, 1}, {&change, 1});
 }
 
@@ -52,7 +52,7 @@ inline Status FinishIds(Window& window, int64_t from, int64_t to) {
     completions.push_back({.id = id, .token = token, .at = {0, 0, i}, .time = kThen});
   }
   std::vector<ClaimAnswer> answers(claims.size());
-  std::vector<Change> changes(claims.size());
+  std::vector<MarkerChange> changes(claims.size());
   if (Status claimed = window.Claim(claims, answers); !claimed) {
     return claimed;
   }

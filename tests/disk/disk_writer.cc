@@ -30,9 +30,9 @@ int Run(const std::string& directory, uint32_t generation, int64_t first, int64_
     Say("not opened: " + ToString(window.error()));
     return 1;
   }
-  const auto own = (*window)->RaiseOwn(0, 0, 0);
-  if (!own) {
-    Say("not raised: " + ToString(own.error()));
+  const auto owner_epoch = (*window)->RaiseOwnerEpoch(0, 0, 0);
+  if (!owner_epoch) {
+    Say("not raised: " + ToString(owner_epoch.error()));
     return 1;
   }
   for (int64_t i = first; i < first + count; i += kBatch) {
@@ -45,8 +45,8 @@ int Run(const std::string& directory, uint32_t generation, int64_t first, int64_
       Say("failed: " + ToString(synced.error()));
       return 1;
     }
-    const Progress progress{0, 0, *own, i + kBatch, kThen};
-    Change change{};
+    const Progress progress{0, 0, *owner_epoch, i + kBatch, kThen};
+    MarkerChange change{};
     if (Status kept = (*window)->Committed({&progress, 1}, {&change, 1}); !kept) {
       Say("failed: " + ToString(kept.error()));
       return 1;

@@ -33,7 +33,7 @@ uint64_t BytesOfTables(const std::string& store) {
 // one.
 bool ForgetsBelow(Window& window, int64_t number, const Progress& progress) {
   return Eventually(std::chrono::seconds(30), [&] {
-    Change change{};
+    MarkerChange change{};
     EXPECT_TRUE(window.Committed({&progress, 1}, {&change, 1}));
     return *Unknown(window, 0, number) == number;
   });
@@ -44,15 +44,15 @@ TEST(DiskForgetting, BucketsThatHaveAgedAreGoneFromWindowAndDisk) {
   const std::string store = directory.path() / "store";
   auto window = OpenLocalWindow(DiskOptions(store, kGeneration), SystemClock::Instance());
   ASSERT_TRUE(window) << ToString(window.error());
-  const auto own = (*window)->RaiseOwn(0, 0, 0);
-  ASSERT_TRUE(CommitNothing(**window, *own));
+  const auto owner_epoch = (*window)->RaiseOwnerEpoch(0, 0, 0);
+  ASSERT_TRUE(CommitNothing(**window, *owner_epoch));
   for (int64_t i = 0; i < kForgottenIds; i += 100) {
     ASSERT_TRUE(FinishIds(**window, i, i + 100));
   }
   // The last generation is put away in the background.
   ASSERT_TRUE(Eventually(std::chrono::seconds(30), [&] { return BytesOfTables(store) > 500'000; }));
-  EXPECT_TRUE(
-      ForgetsBelow(**window, 15'000, {0, 0, *own, kForgottenIds, kThen + std::chrono::hours(2)}));
+  EXPECT_TRUE(ForgetsBelow(**window, 15'000,
+                           {0, 0, *owner_epoch, kForgottenIds, kThen + std::chrono::hours(2)}));
   EXPECT_EQ(*Unknown(**window, kForgottenIds - 500, kForgottenIds), 0)
       << "what is still in the present generation";
   EXPECT_TRUE(Eventually(std::chrono::seconds(30), [&] { return BytesOfTables(store) < 300'000; }));
@@ -76,7 +76,7 @@ Status FinishAtTheirTimes(Window& window, int64_t from, int64_t to) {
       return claimed;
     }
     const CompleteRequest completion{.id = id, .token = token, .at = {0, 0, i}, .time = time};
-    Change change{};
+    MarkerChange change{};
     if (Status completed = window.Complete({&completion, 1}, {&change, 1}); !completed) {
       return completed;
     }
@@ -91,16 +91,16 @@ TEST(DiskForgetting, AMergedBucketHoldsAnEighthOfTheWindowAndNoMore) {
   auto window =
       OpenLocalWindow(DiskOptions(directory.path() / "store", 10), SystemClock::Instance());
   ASSERT_TRUE(window) << ToString(window.error());
-  const auto own = (*window)->RaiseOwn(0, 0, 0);
-  ASSERT_TRUE(CommitNothing(**window, *own));
+  const auto owner_epoch = (*window)->RaiseOwnerEpoch(0, 0, 0);
+  ASSERT_TRUE(CommitNothing(**window, *owner_epoch));
   ASSERT_TRUE(FinishAtTheirTimes(**window, 0, kEnd));
   ASSERT_TRUE(Eventually(std::chrono::seconds(30), [&] { return StatOf(**window).buckets <= 16; }));
   EXPECT_GE(StatOf(**window).merges, 10u);
   EXPECT_EQ(StatOf(**window).merges_failed, 0u);
   // An hour is remembered: of ids 300 and up. A sixteenth of it is added to each, and an eighth,
   // and a generation that is cut by the limit.
-  EXPECT_TRUE(
-      ForgetsBelow(**window, 210, {0, 0, *own, kEnd, kThen + std::chrono::seconds(10) * 660}));
+  EXPECT_TRUE(ForgetsBelow(**window, 210,
+                           {0, 0, *owner_epoch, kEnd, kThen + std::chrono::seconds(10) * 660}));
   EXPECT_EQ(*Unknown(**window, 300, kEnd), 0);
 }
 

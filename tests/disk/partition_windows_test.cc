@@ -31,7 +31,7 @@ class DiskPartitions : public ::testing::Test {
     EXPECT_TRUE(windows);
     return *std::move(windows);
   }
-  static Result<Known> Open(Window& windows, int32_t partition, uint32_t source = 0) {
+  static Result<StoreKnowledge> Open(Window& windows, int32_t partition, uint32_t source = 0) {
     return windows.Open({source, partition, "payments", "group g"});
   }
   static Result<ClaimAnswer> Claim(Window& windows, const Coordinates& at, uint64_t token = 1) {
@@ -113,7 +113,7 @@ TEST_F(DiskPartitions, WhileAStoreIsOpenedAgainOtherCallsAreToldSoAtOnce) {
   EXPECT_EQ(told.error().effect, ::oncemq::Effect::kNone);
   const auto opened = opening.get();
   ASSERT_TRUE(opened) << ToString(opened.error());
-  EXPECT_EQ(opened->answer, Answer::kGranted);
+  EXPECT_EQ(opened->answer, ClaimVerdict::kGranted);
 }
 
 TEST_F(DiskPartitions, AStoreThatWasGivenBackIsNotOpenedAgainByALateCall) {
@@ -147,7 +147,7 @@ TEST_F(DiskPartitions, AStoreThatIsClosedWhileItIsOpenedIsNotHeld) {
   held.reset();
   const auto told = late.get();
   ASSERT_TRUE(told);
-  EXPECT_EQ(told->answer, Answer::kFenced) << "the partition is not ours";
+  EXPECT_EQ(told->answer, ClaimVerdict::kFenced) << "the partition is not ours";
   const auto next_owner = Windows();
   EXPECT_TRUE(Open(*next_owner, 1));
 }
@@ -237,7 +237,7 @@ TEST_F(DiskPartitions, AStoreThatComesBackWithLessThanItAcknowledgedWaitsForAnAs
   }
   const auto known = Open(*windows, 0);
   ASSERT_TRUE(known) << ToString(known.error());
-  EXPECT_TRUE(known->regressed);
+  EXPECT_TRUE(known->lost_writes);
   EXPECT_EQ(known->to, 7);
   EXPECT_THAT(known->earlier, ::testing::Contains(begun->incarnation));
   EXPECT_EQ(*Unknown(*windows, 0, 10), 0);
@@ -252,7 +252,7 @@ TEST_F(DiskPartitions, AnAssignmentThatIsTheFirstToFindALossIsToldOfIt) {
   const auto windows = Windows();
   const auto begun = Open(*windows, 0);
   ASSERT_TRUE(begun);
-  EXPECT_FALSE(begun->regressed);
+  EXPECT_FALSE(begun->lost_writes);
   ASSERT_TRUE(FinishIds(*windows, 0, 10));
   ASSERT_TRUE(Announce(*windows, 0, 0));
   const fs::path store = directory_.path() / "stores" / "payments" / "0";
@@ -263,12 +263,12 @@ TEST_F(DiskPartitions, AnAssignmentThatIsTheFirstToFindALossIsToldOfIt) {
   fs::rename(directory_.path() / "older", store);
   const auto known = Open(*windows, 0);
   ASSERT_TRUE(known) << ToString(known.error());
-  EXPECT_TRUE(known->regressed);
+  EXPECT_TRUE(known->lost_writes);
   EXPECT_EQ(*Unknown(*windows, 10, 20), 10);
   Fail(*windows, 0);
   const auto again = Open(*windows, 0);
   ASSERT_TRUE(again) << ToString(again.error());
-  EXPECT_FALSE(again->regressed) << "since then nothing is gone";
+  EXPECT_FALSE(again->lost_writes) << "since then nothing is gone";
 }
 
 // The list of the earlier openings is bounded, and the group's commit names one of them: tries that
@@ -319,10 +319,10 @@ TEST_F(DiskPartitions, AStoreThatFailsForLongIsStillTheOneThatWasHeld) {
   ASSERT_TRUE(windows);
   const auto known = Open(**windows, 1);
   ASSERT_TRUE(known);
-  const Own own = *(*windows)->RaiseOwn(0, 1, 0);
+  const OwnerEpoch owner_epoch = *(*windows)->RaiseOwnerEpoch(0, 1, 0);
   ASSERT_TRUE(Announce(**windows, 0, 1));
-  const Progress progress{0, 1, own, 7, kThen, known->incarnation};
-  Change change{};
+  const Progress progress{0, 1, owner_epoch, 7, kThen, known->incarnation};
+  MarkerChange change{};
   ASSERT_TRUE((*windows)->Committed({&progress, 1}, {&change, 1}));
   (*windows)->Close(0, 1);
   ASSERT_TRUE(Open(**windows, 1)) << "whose commits are still to come";
@@ -360,17 +360,17 @@ TEST_F(DiskPartitions, AStoreThatCannotBeOpenedIsAskedForEverLessOften) {
 // The number of a topic is its place in the configuration: `topics: [new, payments]` is no other
 // store than `topics: [payments]`.
 TEST_F(DiskPartitions, AnotherOrderOfTopicsGoesOnWithTheSameStores) {
-  Own former = 0;
+  OwnerEpoch former = 0;
   {
     const auto windows = Windows();
     ASSERT_TRUE(Open(*windows, 1, /*source=*/0));
-    former = *windows->RaiseOwn(0, 1, 0);
-    ASSERT_EQ(Claim(*windows, {0, 1, 3})->answer, Answer::kGranted);
+    former = *windows->RaiseOwnerEpoch(0, 1, 0);
+    ASSERT_EQ(Claim(*windows, {0, 1, 3})->answer, ClaimVerdict::kGranted);
     const std::string id = IdNumber(3);
     const CompleteRequest done{.id = id, .token = {1, 1}, .at = {0, 1, 3}, .time = kThen};
-    Change change{};
+    MarkerChange change{};
     ASSERT_TRUE(windows->Complete({&done, 1}, {&change, 1}));
-    ASSERT_EQ(change, Change::kMade);
+    ASSERT_EQ(change, MarkerChange::kMade);
     ASSERT_TRUE(Announce(*windows, 0, 1));
     const Progress progress{0, 1, former, 7, kThen};
     ASSERT_TRUE(windows->Committed({&progress, 1}, {&change, 1}));
@@ -382,9 +382,9 @@ TEST_F(DiskPartitions, AnotherOrderOfTopicsGoesOnWithTheSameStores) {
   EXPECT_EQ(known->offset, 7);
   const auto copy = Claim(*windows, {5, 1, 3}, /*token=*/2);
   ASSERT_TRUE(copy) << ToString(copy.error());
-  EXPECT_EQ(copy->answer, Answer::kDuplicate);
+  EXPECT_EQ(copy->answer, ClaimVerdict::kDuplicate);
   EXPECT_TRUE(copy->same_delivery);
-  EXPECT_GT(*windows->RaiseOwn(5, 1, 0), former);
+  EXPECT_GT(*windows->RaiseOwnerEpoch(5, 1, 0), former);
   const std::string id = IdNumber(3);
   const std::string_view view = id;
   MarkerView marker;
@@ -402,19 +402,20 @@ TEST_F(DiskPartitions, EffectsAndRestoredIdsKnowTheirPartitionByItsPresentNumber
   options.level = Level::kAtomic;
   const auto windows = *OpenPartitionWindows(options, SystemClock::Instance());
   ASSERT_TRUE(Open(*windows, 1, /*source=*/3));
-  const Own own = *windows->RaiseOwn(3, 1, 0);
-  ASSERT_EQ(Claim(*windows, {3, 1, 3})->answer, Answer::kGranted);
+  const OwnerEpoch owner_epoch = *windows->RaiseOwnerEpoch(3, 1, 0);
+  ASSERT_EQ(Claim(*windows, {3, 1, 3})->answer, ClaimVerdict::kGranted);
   const auto effects = *windows->NewEffects(3, 1, {});
   ASSERT_TRUE(effects->rows()->Put("row", "value"));
   const std::string id = IdNumber(3);
   const CompleteRequest done{.id = id, .token = {1, 1}, .at = {3, 1, 3}, .time = kThen};
-  Change change{};
+  MarkerChange change{};
   ASSERT_TRUE(windows->CompleteWith(*effects, {&done, 1}, {&change, 1}));
-  EXPECT_EQ(change, Change::kMade);
+  EXPECT_EQ(change, MarkerChange::kMade);
   EXPECT_EQ(**(*windows->NewEffects(3, 1, {}))->rows()->Get("row"), "value");
-  const RestoreRequest restore{.id = "other", .at = {3, 1, 4}, .own = own, .time = kThen};
+  const RestoreRequest restore{
+      .id = "other", .at = {3, 1, 4}, .owner_epoch = owner_epoch, .time = kThen};
   ASSERT_TRUE(windows->Restore({&restore, 1}, {&change, 1}));
-  EXPECT_EQ(change, Change::kMade);
+  EXPECT_EQ(change, MarkerChange::kMade);
 }
 
 TEST_F(DiskPartitions, OnlyTheWindowsThatMadeABatchTakeItAndNotWithoutARequest) {
@@ -425,10 +426,10 @@ TEST_F(DiskPartitions, OnlyTheWindowsThatMadeABatchTakeItAndNotWithoutARequest) 
   options.directory = directory_.path() / "others";
   const auto others = *OpenPartitionWindows(options, SystemClock::Instance());
   ASSERT_TRUE(Open(*others, 1));
-  ASSERT_EQ(Claim(*windows, {0, 1, 3})->answer, Answer::kGranted);
+  ASSERT_EQ(Claim(*windows, {0, 1, 3})->answer, ClaimVerdict::kGranted);
   const std::string id = IdNumber(3);
   const CompleteRequest done{.id = id, .token = {1, 1}, .at = {0, 1, 3}, .time = kThen};
-  Change change{};
+  MarkerChange change{};
   const auto foreign = *others->NewEffects(0, 1, {});
   ASSERT_TRUE(foreign->rows()->Put("row", "of the others"));
   const Status refused = windows->CompleteWith(*foreign, {&done, 1}, {&change, 1});
@@ -441,7 +442,7 @@ TEST_F(DiskPartitions, OnlyTheWindowsThatMadeABatchTakeItAndNotWithoutARequest) 
   EXPECT_EQ(without.error().code, Code::kInvalid);
   EXPECT_EQ(*(*windows->NewEffects(0, 1, {}))->rows()->Get("row"), std::nullopt);
   ASSERT_TRUE(windows->CompleteWith(*effects, {&done, 1}, {&change, 1}));
-  EXPECT_EQ(change, Change::kMade);
+  EXPECT_EQ(change, MarkerChange::kMade);
 }
 
 }  // namespace

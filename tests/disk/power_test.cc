@@ -37,7 +37,7 @@ struct Setting {
 
 // What was said before the power went.
 struct Said {
-  std::array<Own, 2> owns{};
+  std::array<OwnerEpoch, 2> owner_epochs{};
   int64_t claimed = 0;
   int64_t answered = 0;
   int64_t synced = 0;
@@ -51,7 +51,7 @@ struct Said {
       int64_t number = 0;
       words >> what >> number;
       if (what == "own") {
-        words >> owns[static_cast<size_t>(number)];
+        words >> owner_epochs[static_cast<size_t>(number)];
       } else if (what == "claimed") {
         claimed = number;
       } else if (what == "answered") {
@@ -128,7 +128,7 @@ class DiskPower : public ::testing::TestWithParam<Setting> {
 
   void CheckAnswers(const Said& said, std::span<const ClaimAnswer> answers, Left* left) {
     const auto finished = [](const ClaimAnswer& one) {
-      return one.answer == Answer::kDuplicate || one.answer == Answer::kOutsideWindow;
+      return one.answer == ClaimVerdict::kDuplicate || one.answer == ClaimVerdict::kOutsideWindow;
     };
     const auto first_free = std::find_if_not(answers.begin(), answers.end(), finished);
     left->finished = first_free - answers.begin();
@@ -147,13 +147,13 @@ class DiskPower : public ::testing::TestWithParam<Setting> {
     in_doubt_ = in_doubt_ || left->doubtful > left->finished;
     // The first ones were finished before any commit, and are known for longer.
     aged_ = aged_ || std::any_of(answers.begin(), answers.end(), [](const ClaimAnswer& one) {
-              return one.answer == Answer::kOutsideWindow;
+              return one.answer == ClaimVerdict::kOutsideWindow;
             });
     // The commit that was under way may have passed all that was finished.
     const LogTime passed = TimeOfId(said.answered + kPowerBatch);
     for (int64_t i = 0; i < left->finished; i++) {
       if (TimeOfId(i) >= passed - Options({}).remember) {
-        EXPECT_EQ(answers[static_cast<size_t>(i)].answer, Answer::kDuplicate)
+        EXPECT_EQ(answers[static_cast<size_t>(i)].answer, ClaimVerdict::kDuplicate)
             << "id " << i << " is forgotten too early";
       }
     }
@@ -172,12 +172,13 @@ class DiskPower : public ::testing::TestWithParam<Setting> {
 
   void CheckOpen(Result<std::unique_ptr<Window>> window, const Said& said, Left* left) {
     ASSERT_TRUE(window) << "a loss of power is no damage: " << ToString(window.error());
-    std::array<Own, 2> owns{};
+    std::array<OwnerEpoch, 2> owner_epochs{};
     for (int32_t partition = 0; partition < 2; partition++) {
-      const auto own = (*window)->RaiseOwn(0, partition, 0);
-      ASSERT_TRUE(own) << ToString(own.error());
-      owns[static_cast<size_t>(partition)] = *own;
-      EXPECT_GT(*own, said.owns[static_cast<size_t>(partition)]) << "an ownership comes twice";
+      const auto owner_epoch = (*window)->RaiseOwnerEpoch(0, partition, 0);
+      ASSERT_TRUE(owner_epoch) << ToString(owner_epoch.error());
+      owner_epochs[static_cast<size_t>(partition)] = *owner_epoch;
+      EXPECT_GT(*owner_epoch, said.owner_epochs[static_cast<size_t>(partition)])
+          << "an ownership comes twice";
     }
     const int64_t top = std::max(said.claimed, start_) + 2 * kPowerBatch;
     std::vector<std::string> ids;
@@ -189,7 +190,7 @@ class DiskPower : public ::testing::TestWithParam<Setting> {
       claims.push_back({.id = ids[static_cast<size_t>(i)],
                         .token = {0xC4EC, static_cast<uint64_t>(i + 1)},
                         .at = {0, 0, i},
-                        .own = owns[0],
+                        .owner_epoch = owner_epochs[0],
                         .time = TimeOfId(i)});
     }
     std::vector<ClaimAnswer> answers(claims.size());

@@ -53,12 +53,12 @@ class Writer {
 
   Status Raise() {
     for (int32_t partition = 0; partition < 2; partition++) {
-      const auto own = window_->RaiseOwn(0, partition, 0);
-      if (!own) {
-        return own.error();
+      const auto owner_epoch = window_->RaiseOwnerEpoch(0, partition, 0);
+      if (!owner_epoch) {
+        return owner_epoch.error();
       }
-      owns_[static_cast<size_t>(partition)] = *own;
-      Say("own " + std::to_string(partition) + " " + std::to_string(*own));
+      owner_epochs_[static_cast<size_t>(partition)] = *owner_epoch;
+      Say("own " + std::to_string(partition) + " " + std::to_string(*owner_epoch));
     }
     return {};
   }
@@ -72,13 +72,16 @@ class Writer {
     std::vector<CompleteRequest> completions;
     for (int64_t i = from; i < to; i++) {
       const std::string& id = ids[static_cast<size_t>(i - from)];
-      const Token token{owns_[0], static_cast<uint64_t>(i + 1)};
-      claims.push_back(
-          {.id = id, .token = token, .at = {0, 0, i}, .own = owns_[0], .time = TimeOfId(i)});
+      const Token token{owner_epochs_[0], static_cast<uint64_t>(i + 1)};
+      claims.push_back({.id = id,
+                        .token = token,
+                        .at = {0, 0, i},
+                        .owner_epoch = owner_epochs_[0],
+                        .time = TimeOfId(i)});
       completions.push_back({.id = id, .token = token, .at = {0, 0, i}, .time = TimeOfId(i)});
     }
     std::vector<ClaimAnswer> answers(claims.size());
-    std::vector<Change> changes(claims.size());
+    std::vector<MarkerChange> changes(claims.size());
     if (Status claimed = window_->Claim(claims, answers); !claimed) {
       return claimed;
     }
@@ -95,14 +98,15 @@ class Writer {
       return synced;
     }
     Tell("synced", frontier);
-    const std::array<Progress, 2> progress = {{{0, 0, owns_[0], frontier, TimeOfId(frontier)},
-                                               {0, 1, owns_[1], frontier, TimeOfId(frontier)}}};
-    std::array<Change, 2> changes{};
+    const std::array<Progress, 2> progress = {
+        {{0, 0, owner_epochs_[0], frontier, TimeOfId(frontier)},
+         {0, 1, owner_epochs_[1], frontier, TimeOfId(frontier)}}};
+    std::array<MarkerChange, 2> changes{};
     return window_->Committed(progress, changes);
   }
 
   const std::unique_ptr<Window> window_;
-  std::array<Own, 2> owns_{};
+  std::array<OwnerEpoch, 2> owner_epochs_{};
 };
 
 int Run(char** words) {

@@ -74,7 +74,7 @@ TEST_F(DiskReadErrors, AClaimThatCannotBeLookedUpIsNotGrantedAndIsAnsweredLater)
   for (int64_t i = 0; i < 900; i += 90) {
     const auto claimed = Claim(i);
     ASSERT_TRUE(claimed) << ToString(claimed.error());
-    EXPECT_EQ(claimed->answer, Answer::kDuplicate);
+    EXPECT_EQ(claimed->answer, ClaimVerdict::kDuplicate);
   }
   ASSERT_TRUE(FinishIds(*window_, kReadIds, kReadIds + 50)) << "and new ones go on";
 }
@@ -183,7 +183,7 @@ struct AloneIds {
   std::vector<ClaimRequest> claims;
   std::vector<CompleteRequest> completions;
   std::vector<ClaimAnswer> answers;
-  std::vector<Change> changes;
+  std::vector<MarkerChange> changes;
 };
 
 // Its own ids need no look: it reads for the sweep alone.
@@ -213,7 +213,7 @@ TEST(DiskSweepReads, ACompletionWhoseSweepCannotReadIsMadeByItsRepetition) {
       completed = window->Complete(batch.completions, batch.changes);
     }
     ASSERT_TRUE(completed) << ToString(completed.error());
-    EXPECT_EQ(std::count(batch.changes.begin(), batch.changes.end(), Change::kMade), 100);
+    EXPECT_EQ(std::count(batch.changes.begin(), batch.changes.end(), MarkerChange::kMade), 100);
   }
   EXPECT_GT(failed, 0) << "or nothing was read";
 }

@@ -24,10 +24,11 @@ class ScanEffectsTest : public ::testing::Test {
   // Finishes an id with a row and a sum; without `done` its process ends before.
   void Handle(Window& window, std::string_view id, bool done) {
     const Token token{1, ++tokens_};
-    const ClaimRequest claim{.id = id, .token = token, .at = {0, 3, 7}, .own = own_};
+    const ClaimRequest claim{
+        .id = id, .token = token, .at = {0, 3, 7}, .owner_epoch = owner_epoch_};
     ClaimAnswer answer;
     ASSERT_TRUE(window.Claim({&claim, 1}, {&answer, 1}));
-    ASSERT_EQ(answer.answer, Answer::kGranted);
+    ASSERT_EQ(answer.answer, ClaimVerdict::kGranted);
     auto effects = window.NewEffects(0, 3, {});
     ASSERT_TRUE(effects);
     (*effects)->Begin();
@@ -35,22 +36,22 @@ class ScanEffectsTest : public ::testing::Test {
     EXPECT_TRUE((*effects)->rows()->Add("sum", 5));
     EXPECT_TRUE((*effects)->Keep());
     const CompleteRequest complete{.id = id, .token = token, .at = claim.at};
-    Change change;
+    MarkerChange change;
     if (done) {
       EXPECT_TRUE(window.CompleteWith(**effects, {&complete, 1}, {&change, 1}));
-      EXPECT_EQ(change, Change::kMade);
+      EXPECT_EQ(change, MarkerChange::kMade);
     }
   }
 
   const testing::TempDir dir_;
   ManualClock clock_;
-  Own own_ = 0;
+  OwnerEpoch owner_epoch_ = 0;
   uint64_t tokens_ = 0;
 };
 
 TEST_F(ScanEffectsTest, RowsComeInOrderAndOnlyThoseOfFinishedMessages) {
   auto window = OpenWindow();
-  own_ = window->RaiseOwn(0, 3, 1).value_or(0);
+  owner_epoch_ = window->RaiseOwnerEpoch(0, 3, 1).value_or(0);
   Handle(*window, "b", true);
   Handle(*window, "a", true);
   Handle(*window, "c", false);
@@ -69,7 +70,7 @@ TEST_F(ScanEffectsTest, RowsComeInOrderAndOnlyThoseOfFinishedMessages) {
 
 TEST_F(ScanEffectsTest, AVisitorMayStop) {
   auto window = OpenWindow();
-  own_ = window->RaiseOwn(0, 3, 1).value_or(0);
+  owner_epoch_ = window->RaiseOwnerEpoch(0, 3, 1).value_or(0);
   Handle(*window, "a", true);
   window.reset();
   int seen = 0;

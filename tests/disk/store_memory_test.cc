@@ -33,7 +33,7 @@ class DiskStoreMemory : public ::testing::Test {
     EXPECT_TRUE(windows);
     return *std::move(windows);
   }
-  static Result<Known> Open(Window& windows, int32_t partition) {
+  static Result<StoreKnowledge> Open(Window& windows, int32_t partition) {
     return windows.Open({0, partition, "payments", "group g"});
   }
   static std::string IdOf(int32_t partition, int64_t number) {
@@ -53,7 +53,7 @@ class DiskStoreMemory : public ::testing::Test {
       done.push_back({.id = id, .token = token, .at = {0, partition, i}, .time = kThen});
     }
     std::vector<ClaimAnswer> answers(claims.size());
-    std::vector<Change> changes(done.size());
+    std::vector<MarkerChange> changes(done.size());
     ASSERT_TRUE(windows.Claim(claims, answers));
     ASSERT_TRUE(windows.Complete(done, changes));
   }
@@ -64,8 +64,9 @@ class DiskStoreMemory : public ::testing::Test {
   }
   // As the runtime does it for each partition, also for one at rest.
   static void Commit(Window& windows, int32_t partition) {
-    const Progress progress{.partition = partition, .own = 1, .frontier = 0, .watermark = kThen};
-    Change change{};
+    const Progress progress{
+        .partition = partition, .owner_epoch = 1, .frontier = 0, .watermark = kThen};
+    MarkerChange change{};
     ASSERT_TRUE(windows.Committed({&progress, 1}, {&change, 1}));
   }
   static StoreStat StatOf(Window& windows, size_t index) {
@@ -78,7 +79,7 @@ class DiskStoreMemory : public ::testing::Test {
       const std::string id = IdOf(partition, i);
       const ClaimRequest claim{.id = id, .token = {7, 7}, .at = {0, partition, i}, .time = kThen};
       ClaimAnswer answer;
-      if (!windows.Claim({&claim, 1}, {&answer, 1}) || answer.answer != Answer::kDuplicate) {
+      if (!windows.Claim({&claim, 1}, {&answer, 1}) || answer.answer != ClaimVerdict::kDuplicate) {
         return false;
       }
     }

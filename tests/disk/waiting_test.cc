@@ -23,8 +23,8 @@ class DiskWaiting : public ::testing::Test {
                                   SystemClock::Instance());
     ASSERT_TRUE(window) << ToString(window.error());
     window_ = *std::move(window);
-    own_ = *window_->RaiseOwn(0, 0, 0);
-    ASSERT_TRUE(CommitNothing(*window_, own_));
+    owner_epoch_ = *window_->RaiseOwnerEpoch(0, 0, 0);
+    ASSERT_TRUE(CommitNothing(*window_, owner_epoch_));
   }
 
   Status Announce(int64_t offset) {
@@ -32,8 +32,8 @@ class DiskWaiting : public ::testing::Test {
     return window_->Announce({&one, 1});
   }
   Status Committed(int64_t frontier, LogTime watermark) {
-    const Progress progress{0, 0, own_, frontier, watermark};
-    Change change{};
+    const Progress progress{0, 0, owner_epoch_, frontier, watermark};
+    MarkerChange change{};
     return window_->Committed({&progress, 1}, {&change, 1});
   }
   // Whether new ids are claimed and finished without waiting for `held`.
@@ -48,7 +48,7 @@ class DiskWaiting : public ::testing::Test {
 
   const TempDir directory_;
   std::unique_ptr<Window> window_;
-  Own own_ = 0;
+  OwnerEpoch owner_epoch_ = 0;
 };
 
 TEST_F(DiskWaiting, ClaimsAndCompletionsGoOnWhileAnAnnouncementWaitsForTheDisk) {

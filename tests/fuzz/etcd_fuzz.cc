@@ -16,12 +16,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     static_cast<void>(oncemq::EtcdError(*json));
   }
   static_cast<void>(oncemq::HearLine(bytes, [](const oncemq::EtcdEvent&) { return true; }));
-  if (const auto asked = oncemq::EtcdAskedOf(bytes); asked && BytesOf(*asked) != bytes) {
+  if (const auto asked = oncemq::EtcdRequestOf(bytes); asked && BytesOf(*asked) != bytes) {
     std::abort();
   }
   const oncemq::EtcdLockKeys keys("s");
   const auto name = keys.NameOf(keys.names().substr(0, size % 40).append(bytes));
-  if (name && keys.NameOf(keys.Line(*name)) != name) {
+  if (name && keys.NameOf(keys.Queue(*name)) != name) {
     std::abort();
   }
   return 0;

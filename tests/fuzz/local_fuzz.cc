@@ -69,7 +69,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     case 5: {
       ProgressTable table;
       static_cast<void>(table.Load("progress/12345678", Sealed(bytes)));
-      static_cast<void>(ReadPartitionKey(bytes, kOwnPrefix));
+      static_cast<void>(ReadPartitionKey(bytes, kOwnerEpochPrefix));
       break;
     }
     case 6: {

@@ -30,8 +30,9 @@ class FaultyWindow final : public Window {
   std::atomic<int> claims{0};
 
   const WindowCapabilities& capabilities() const override { return inner_->capabilities(); }
-  Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override {
-    return inner_->RaiseOwn(source, partition, floor);
+  Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t source, int32_t partition,
+                                     OwnerEpoch floor) override {
+    return inner_->RaiseOwnerEpoch(source, partition, floor);
   }
   Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override {
     claims++;
@@ -39,21 +40,24 @@ class FaultyWindow final : public Window {
     after_claim(done);
     return done;
   }
-  Status Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) override {
+  Status Complete(std::span<const CompleteRequest> requests,
+                  std::span<MarkerChange> answers) override {
     Status done = Through([&] { return inner_->Complete(requests, answers); });
     after_complete(done);
     return done;
   }
-  Status Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) override {
+  Status Release(std::span<const ReleaseRequest> requests,
+                 std::span<MarkerChange> answers) override {
     return Through([&] { return inner_->Release(requests, answers); });
   }
-  Status Park(std::span<const ParkRequest> requests, std::span<Change> answers) override {
+  Status Park(std::span<const ParkRequest> requests, std::span<MarkerChange> answers) override {
     return inner_->Park(requests, answers);
   }
-  Status Renew(std::span<const RenewRequest> requests, std::span<Change> answers) override {
+  Status Renew(std::span<const RenewRequest> requests, std::span<MarkerChange> answers) override {
     return Through([&] { return inner_->Renew(requests, answers); });
   }
-  Status Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) override {
+  Status Restore(std::span<const RestoreRequest> requests,
+                 std::span<MarkerChange> answers) override {
     return inner_->Restore(requests, answers);
   }
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override {

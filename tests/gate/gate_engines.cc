@@ -59,7 +59,7 @@ void AdvanceHere(milliseconds by) {
 SqlClient& DatabaseClock() {
   static const auto client = [] {
     const std::string url = SuiteServer<PostgresServer>().url();
-    auto opened = OpenPostgres(*ParsePostgresPlace(url));
+    auto opened = OpenPostgres(*ParsePostgresEndpoint(url));
     EXPECT_TRUE(MigratePostgresWindow(url, "oncemq"));
     EXPECT_TRUE((*opened)->Run({"CREATE TABLE test_clock (micros bigint)"}));
     EXPECT_TRUE((*opened)->Run({"INSERT INTO test_clock VALUES (1700000000000000)"}));
@@ -95,7 +95,7 @@ std::shared_ptr<Window> OpenInDatabase(Level level, int number) {
 // A clock that is a key, likewise.
 RedisClient& RedisClock() {
   static const auto client = [] {
-    auto opened = RedisClient::Open(*ParseRedisPlace(SuiteServer<RedisServer>().url()));
+    auto opened = RedisClient::Open(*ParseRedisEndpoint(SuiteServer<RedisServer>().url()));
     EXPECT_TRUE((*opened)->Run(RedisCommand{"SET", "test_clock", "1700000000000000"}));
     return *std::move(opened);
   }();

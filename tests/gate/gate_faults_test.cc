@@ -10,7 +10,7 @@
 
 #include "faulty_window.h"
 #include "gate_engines.h"
-#include "oncemq/base/line_pool.h"
+#include "oncemq/base/connection_pool.h"
 #include "oncemq/dedup/memory_window.h"
 #include "support/log_file.h"
 #include "support/tcp_proxy.h"

@@ -27,7 +27,7 @@ class GateLosses : public ::testing::Test {
     server_ = RedisServer::Start();
   }
   RedisReply Redis(const RedisCommand& command) const {
-    const auto client = RedisClient::Open(*ParseRedisPlace(server_->url()));
+    const auto client = RedisClient::Open(*ParseRedisEndpoint(server_->url()));
     const auto reply = (*client)->Run(command);
     EXPECT_TRUE(reply) << ToString(reply.error());
     return reply ? *reply : RedisReply{};

@@ -373,7 +373,7 @@ TEST_P(GateTest, AnIdThatIsNoOperationIsNotResolved) {
     ClaimAnswer claimed;
     ASSERT_TRUE(window()->Claim({&claim, 1}, {&claimed, 1}));
     const ReleaseRequest unsure{id, {1, 1}, true};
-    Change change{};
+    MarkerChange change{};
     ASSERT_TRUE(window()->Release({&unsure, 1}, {&change, 1}));
     const Status resolved = gate().Resolve(id, Gate::Outcome::kApplied, "why");
     ASSERT_FALSE(resolved) << id;

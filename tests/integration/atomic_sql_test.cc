@@ -44,7 +44,7 @@ class KafkaAtomicSql : public ::testing::Test {
     ONCEMQ_REQUIRE_KAFKA();
     ONCEMQ_REQUIRE_POSTGRES();
     postgres_ = PostgresServer::Start();
-    client_ = *OpenPostgres(*ParsePostgresPlace(postgres_->url()),
+    client_ = *OpenPostgres(*ParsePostgresEndpoint(postgres_->url()),
                             {milliseconds(10'000), milliseconds(30'000)});
     ASSERT_TRUE(client_->Run({TextOf(std::string(kExample) + "/schema.sql")}));
     ASSERT_TRUE(MigratePostgresWindow(postgres_->url(), "oncemq"));

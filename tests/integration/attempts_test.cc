@@ -38,9 +38,9 @@ class KafkaAttempts : public ::testing::TestWithParam<std::string> {
     }
 #endif
     const std::string name = "attempts-" + GetParam();
-    place_ = {SharedKafka::Get().bootstrap(), name + "-group", name, dir_.path(), GetParam()};
-    KafkaAdmin(place_.bootstrap).CreateTopic({.name = name, .partitions = 1});
-    TestProducer producer(place_.bootstrap);
+    setup_ = {SharedKafka::Get().bootstrap(), name + "-group", name, dir_.path(), GetParam()};
+    KafkaAdmin(setup_.bootstrap).CreateTopic({.name = name, .partitions = 1});
+    TestProducer producer(setup_.bootstrap);
     producer.Send({.topic = name, .key = "k", .value = "x", .headers = {{"message-id", "7"}}});
     producer.Flush();
   }
@@ -63,16 +63,16 @@ class KafkaAttempts : public ::testing::TestWithParam<std::string> {
   std::map<std::string, std::string> environment_{{"ONCEMQ_SESSION_MS", "2000"},
                                                   {"ONCEMQ_RETRIES_AT", "7"}};
   const TempDir dir_;
-  MemberPlace place_;
+  MemberSetup setup_;
   std::vector<CallRecord> calls_;
 };
 
 TEST_P(KafkaAttempts, AnHeirCountsOnWhereAKilledMemberStopped) {
   uint32_t last = 0;
   for (uint32_t number = 0; number < 3; number++) {
-    const auto member = StartMember(place_, number, environment_);
+    const auto member = StartMember(setup_, number, environment_);
     ASSERT_TRUE(Eventually(seconds(60), [&] { return AttemptsOf(number).size() >= 3; }))
-        << LogOfMember(place_, number);
+        << LogOfMember(setup_, number);
     member->Kill9();
     const std::vector<uint32_t> attempts = AttemptsOf(number);
     EXPECT_TRUE(std::is_sorted(attempts.begin(), attempts.end()));
@@ -84,14 +84,13 @@ TEST_P(KafkaAttempts, AnHeirCountsOnWhereAKilledMemberStopped) {
   EXPECT_GE(last, 7u);
 }
 
-std::string PlaceOfCounts(const ::testing::TestParamInfo<std::string>& info) {
+std::string LevelName(const ::testing::TestParamInfo<std::string>& info) {
   return info.param == "guarded-postgres" ? "InPostgres" : "OnDisk";
 }
 
-INSTANTIATE_TEST_SUITE_P(Disk, KafkaAttempts, ::testing::Values("guarded"), PlaceOfCounts);
+INSTANTIATE_TEST_SUITE_P(Disk, KafkaAttempts, ::testing::Values("guarded"), LevelName);
 #ifdef ONCEMQ_WITH_POSTGRES
-INSTANTIATE_TEST_SUITE_P(Postgres, KafkaAttempts, ::testing::Values("guarded-postgres"),
-                         PlaceOfCounts);
+INSTANTIATE_TEST_SUITE_P(Postgres, KafkaAttempts, ::testing::Values("guarded-postgres"), LevelName);
 #endif
 
 }  // namespace

@@ -45,7 +45,7 @@ CrashStorm::CrashStorm(const std::string& bootstrap, const std::string& name, co
                        uint64_t seed, const CrashStormOptions& options)
     : size_(size),
       options_(options),
-      place_{bootstrap, name + "-group", name, dir_.path(),
+      setup_{bootstrap, name + "-group", name, dir_.path(),
              kWindows[static_cast<size_t>(options.window)]},
       random_(seed),
       producer_(bootstrap, name, size),
@@ -57,7 +57,7 @@ CrashStorm::CrashStorm(const std::string& bootstrap, const std::string& name, co
 CrashStorm::Member CrashStorm::Start(std::map<std::string, std::string> environment) {
   environment["ONCEMQ_SESSION_MS"] = std::to_string(options_.session.count());
   const uint32_t number = started_++;
-  return {number, StartMember(place_, number, std::move(environment))};
+  return {number, StartMember(setup_, number, std::move(environment))};
 }
 
 void CrashStorm::AwaitWork(const Member& member) {
@@ -162,7 +162,7 @@ void CrashStorm::KillTheBroker(KafkaBroker& kafka) {
 void CrashStorm::NoteUnshown(uint32_t member, BootTime died) {
   std::map<int32_t, std::pair<int64_t, OffsetMap>> shown;
   for (const auto& [partition, commit] :
-       KafkaAdmin(place_.bootstrap).Committed(place_.group, place_.topic)) {
+       KafkaAdmin(setup_.bootstrap).Committed(setup_.group, setup_.topic)) {
     const auto metadata = DecodeCommit(commit.metadata, commit.offset);
     ASSERT_TRUE(metadata) << ToString(metadata.error());
     shown[partition] = {commit.offset, metadata->map};
@@ -178,7 +178,7 @@ void CrashStorm::NoteUnshown(uint32_t member, BootTime died) {
 
 void CrashStorm::End() {
   producer_.SendTheRest();
-  EXPECT_TRUE(AllCommitted(place_.bootstrap, place_.group, place_.topic, producer_.sent()));
+  EXPECT_TRUE(AllCommitted(setup_.bootstrap, setup_.group, setup_.topic, producer_.sent()));
   for (Member& member : members_) {
     EXPECT_EQ(member.process->Terminate(seconds(20)), 0) << LogOf(member.number);
   }
@@ -188,7 +188,7 @@ void CrashStorm::End() {
 void CrashStorm::Judge() {
   const uint32_t ids = producer_.ids();
   const Totals totals =
-      ExpectCommitsAddUp(place_.bootstrap, place_.group, place_.topic, producer_.sent());
+      ExpectCommitsAddUp(setup_.bootstrap, setup_.group, setup_.topic, producer_.sent());
   EXPECT_EQ(totals.applied, ids) << "an offset counts once, over all owners";
   EXPECT_EQ(totals.suppressed, static_cast<int64_t>(producer_.sent() - ids));
   sights_.copies = totals.suppressed;
@@ -197,7 +197,7 @@ void CrashStorm::Judge() {
   if (::testing::Test::HasNonfatalFailure()) {
     StormSize size = size_;
     size.ids = ids;
-    ExpectLogInOrder(place_.bootstrap, place_.topic, size);
+    ExpectLogInOrder(setup_.bootstrap, setup_.topic, size);
   }
 }
 
@@ -205,7 +205,7 @@ void CrashStorm::JudgeTarget() {
   StormSize size = size_;
   size.ids = producer_.ids();
   if (options_.window == MemberWindow::kAtomic) {
-    ExpectLedger(dir_.path(), place_.window, place_.group, place_.topic, size);
+    ExpectLedger(dir_.path(), setup_.window, setup_.group, setup_.topic, size);
     return;
   }
   std::map<uint32_t, int> told;
@@ -304,7 +304,7 @@ size_t CrashStorm::Count(CallRecord::Kind kind, uint32_t member) {
 
 bool CrashStorm::SomeMapIsNotEmpty() const {
   for (const auto& [partition, commit] :
-       KafkaAdmin(place_.bootstrap).Committed(place_.group, place_.topic)) {
+       KafkaAdmin(setup_.bootstrap).Committed(setup_.group, setup_.topic)) {
     const auto metadata = DecodeCommit(commit.metadata, commit.offset);
     if (metadata && !metadata->map.empty()) {
       return true;

@@ -107,12 +107,12 @@ class CrashStorm {
   size_t Count(CallRecord::Kind kind, uint32_t member);
   bool SomeMapIsNotEmpty() const;
   bool SomebodyWasThoughtDead() const;
-  std::string LogOf(uint32_t member) const { return LogOfMember(place_, member); }
+  std::string LogOf(uint32_t member) const { return LogOfMember(setup_, member); }
 
   const StormSize size_;
   const CrashStormOptions options_;
   const TempDir dir_;
-  const MemberPlace place_;
+  const MemberSetup setup_;
   std::mt19937_64 random_;
   StormProducer producer_;
   GuardedTarget target_;

@@ -34,19 +34,19 @@ class KafkaFullMap : public ::testing::TestWithParam<std::string> {
   void SetUp() override {
     ONCEMQ_REQUIRE_KAFKA();
     const std::string name = "full-map-" + GetParam();
-    place_ = {SharedKafka::Get().bootstrap(), name + "-group", name, dir_.path(), GetParam()};
-    admin_ = std::make_unique<KafkaAdmin>(place_.bootstrap);
+    setup_ = {SharedKafka::Get().bootstrap(), name + "-group", name, dir_.path(), GetParam()};
+    admin_ = std::make_unique<KafkaAdmin>(setup_.bootstrap);
     admin_->CreateTopic({.name = name, .partitions = 1});
     std::filesystem::create_directories(dir_.path() / "stores");
   }
 
   // Id n lies at offset n. A third of them, in no pattern, waits behind the stuck head.
   void SendAll() {
-    TestProducer producer(place_.bootstrap);
+    TestProducer producer(setup_.bootstrap);
     for (uint32_t id = 0; id < kMessages; id++) {
       const bool stuck = id == 0 || id * 2'654'435'761u % 3 == 0;
       const std::string key = stuck ? "stuck" : "k" + std::to_string(id % 97);
-      producer.Send({.topic = place_.topic,
+      producer.Send({.topic = setup_.topic,
                      .key = key,
                      .value = "some payload",
                      .headers = {{"message-id", std::to_string(id)}}});
@@ -58,27 +58,27 @@ class KafkaFullMap : public ::testing::TestWithParam<std::string> {
   // commit.
   CommittedOffset DieBehindAFullMap(std::map<std::string, std::string> environment) {
     environment["ONCEMQ_HANGS_AT"] = "0";
-    const auto member = StartMember(place_, 0, std::move(environment));
+    const auto member = StartMember(setup_, 0, std::move(environment));
     EXPECT_TRUE(Eventually(seconds(60), [&] { return Commit().metadata.size() >= kNearlyFull; }))
-        << Commit().metadata.size() << " bytes; " << LogOfMember(place_, 0);
+        << Commit().metadata.size() << " bytes; " << LogOfMember(setup_, 0);
     member->Kill9();
-    EXPECT_TRUE(admin_->WaitUntilEmpty(place_.group, seconds(30)));
+    EXPECT_TRUE(admin_->WaitUntilEmpty(setup_.group, seconds(30)));
     return Commit();  // none of its own can land any more
   }
 
   CommittedOffset Commit() {
-    const auto commits = admin_->Committed(place_.group, place_.topic);
+    const auto commits = admin_->Committed(setup_.group, setup_.topic);
     return commits.empty() ? CommittedOffset{} : commits.begin()->second;
   }
 
   // The next member does what is left, and leaves in order.
   void Finish() {
-    const auto next = StartMember(place_, 1);
-    EXPECT_TRUE(AllCommitted(place_.bootstrap, place_.group, place_.topic, kMessages))
-        << LogOfMember(place_, 1);
-    EXPECT_EQ(next->Terminate(seconds(20)), 0) << LogOfMember(place_, 1);
+    const auto next = StartMember(setup_, 1);
+    EXPECT_TRUE(AllCommitted(setup_.bootstrap, setup_.group, setup_.topic, kMessages))
+        << LogOfMember(setup_, 1);
+    EXPECT_EQ(next->Terminate(seconds(20)), 0) << LogOfMember(setup_, 1);
     const Totals totals =
-        ExpectCommitsAddUp(place_.bootstrap, place_.group, place_.topic, kMessages);
+        ExpectCommitsAddUp(setup_.bootstrap, setup_.group, setup_.topic, kMessages);
     EXPECT_EQ(totals.applied, kMessages);
   }
 
@@ -95,7 +95,7 @@ class KafkaFullMap : public ::testing::TestWithParam<std::string> {
   }
 
   const TempDir dir_;
-  MemberPlace place_;
+  MemberSetup setup_;
   std::unique_ptr<KafkaAdmin> admin_;
 };
 
@@ -120,7 +120,7 @@ TEST_P(KafkaFullMap, WhatItCallsFinishedIsNotHandledAgainAfterADeath) {
   EXPECT_EQ(Finished(CallsOf(1), commit), 0u) << "of what the map calls finished";
   EXPECT_TRUE(CallsOf(1).contains(0)) << "nobody called again what died in its handler";
   if (GetParam() == "atomic") {
-    ExpectLedger(dir_.path(), "atomic", place_.group, place_.topic,
+    ExpectLedger(dir_.path(), "atomic", setup_.group, setup_.topic,
                  {.ids = kMessages, .partitions = 1});
     return;
   }
@@ -152,7 +152,7 @@ TEST_P(KafkaFullMapUnsynced, WhereTheEffectsAreInTheStoreTheMapIsBelievedNoFurth
   std::filesystem::rename(dir_.path() / "left", dir_.path() / "stores");
   Finish();
   EXPECT_GT(Finished(CallsOf(1), commit), 0u) << "the store had lost nothing";
-  ExpectLedger(dir_.path(), GetParam(), place_.group, place_.topic,
+  ExpectLedger(dir_.path(), GetParam(), setup_.group, setup_.topic,
                {.ids = kMessages, .partitions = 1});
 }
 

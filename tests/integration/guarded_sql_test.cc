@@ -42,7 +42,7 @@ class KafkaGuardedSql : public ::testing::Test {
     ONCEMQ_REQUIRE_KAFKA();
     ONCEMQ_REQUIRE_POSTGRES();
     postgres_ = PostgresServer::Start();
-    client_ = *OpenPostgres(*ParsePostgresPlace(postgres_->url()),
+    client_ = *OpenPostgres(*ParsePostgresEndpoint(postgres_->url()),
                             {milliseconds(10'000), milliseconds(30'000)});
     const std::string schema = TextOf(std::string(kExample) + "/schema.sql");
     ASSERT_TRUE(client_->Run({schema}));

@@ -77,7 +77,7 @@ TEST_F(KafkaHandlerLeases, AMessageWhoseLeaseWasEndedByAPersonComesAgainAndIsDon
     std::latch told(1);  // with its next renewal
     const std::stop_callback lost(lease.stop(), [&] { told.count_down(); });
     told.wait();
-    EXPECT_EQ(lease.lost(), Lost::kTaken);
+    EXPECT_EQ(lease.lost(), LeaseLoss::kTaken);
     let_in.count_down();
   };
   const auto handler = [&](const Message&, Context& context) -> Outcome {
@@ -127,13 +127,13 @@ TEST_F(KafkaHandlerLeases, AFormerOwnersNameKeepsTheNewOneWaitingAndItsWordCount
     Send(partition, partition + 1, /*keys=*/1, partition);
   }
   FencedTarget targets[] = {FencedTarget(dir_.path() / "0"), FencedTarget(dir_.path() / "1")};
-  std::atomic<Own> owns[2][kPartitions] = {};
+  std::atomic<OwnerEpoch> owner_epochs[2][kPartitions] = {};
   std::counting_semaphore inside(0);
   std::latch may_go_on(1);
   const auto handler_of = [&](uint32_t member) {
     return [&, member](const Message& message, Context& context) -> Outcome {
       FencedTarget& target = targets[message.partition()];
-      owns[member][message.partition()] = context.fence();
+      owner_epochs[member][message.partition()] = context.fence();
       const auto lease = context.Lock(NameOf(message.partition()));
       if (!lease || !*lease) {
         return Retry{};
@@ -159,7 +159,7 @@ TEST_F(KafkaHandlerLeases, AFormerOwnersNameKeepsTheNewOneWaitingAndItsWordCount
   };
   EXPECT_TRUE(Eventually(seconds(30), somebody_waits)) << "the new owner does not wait";
   FencedTarget& target = targets[moved];
-  EXPECT_GT(owns[1][moved], owns[0][moved]);
+  EXPECT_GT(owner_epochs[1][moved], owner_epochs[0][moved]);
   EXPECT_THAT(target.All(), SizeIs(1)) << "the new owner is let in beside the former one";
   may_go_on.count_down();
   EXPECT_TRUE(Eventually(seconds(30), [&] { return CommittedAt(0) == 1 && CommittedAt(1) == 1; }));

@@ -161,7 +161,7 @@ class KafkaLedgerInPostgres : public KafkaLedger {
     ONCEMQ_REQUIRE_POSTGRES();
     KafkaLedger::SetUp();
     postgres_ = PostgresServer::Start();
-    client_ = *OpenPostgres(*ParsePostgresPlace(postgres_->url()),
+    client_ = *OpenPostgres(*ParsePostgresEndpoint(postgres_->url()),
                             {milliseconds(10'000), milliseconds(30'000)});
     for (int i = 0; i < 2; i++) {  // making them twice changes nothing
       Process tables({.command = {ONCEMQ_LEDGER, "tables"},

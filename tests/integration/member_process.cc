@@ -8,23 +8,23 @@
 namespace oncemq::testing {
 namespace {
 
-std::filesystem::path LogFileOf(const MemberPlace& place, uint32_t number) {
-  return place.dir / ("member-" + std::to_string(number) + ".log");
+std::filesystem::path LogFileOf(const MemberSetup& setup, uint32_t number) {
+  return setup.dir / ("member-" + std::to_string(number) + ".log");
 }
 
 }  // namespace
 
-std::unique_ptr<Process> StartMember(const MemberPlace& place, uint32_t number,
+std::unique_ptr<Process> StartMember(const MemberSetup& setup, uint32_t number,
                                      std::map<std::string, std::string> environment) {
   return std::make_unique<Process>(
-      ProcessOptions{.command = {ONCEMQ_CRASH_MEMBER, place.bootstrap, place.group, place.topic,
-                                 place.dir.string(), std::to_string(number), place.window},
+      ProcessOptions{.command = {ONCEMQ_CRASH_MEMBER, setup.bootstrap, setup.group, setup.topic,
+                                 setup.dir.string(), std::to_string(number), setup.window},
                      .environment = std::move(environment),
-                     .log_file = LogFileOf(place, number)});
+                     .log_file = LogFileOf(setup, number)});
 }
 
-std::string LogOfMember(const MemberPlace& place, uint32_t number) {
-  std::ifstream log(LogFileOf(place, number));
+std::string LogOfMember(const MemberSetup& setup, uint32_t number) {
+  std::ifstream log(LogFileOf(setup, number));
   return "member " + std::to_string(number) + ": " +
          std::string(std::istreambuf_iterator<char>(log), {});
 }

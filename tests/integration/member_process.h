@@ -13,7 +13,7 @@
 namespace oncemq::testing {
 
 // What the members of one test have in common.
-struct MemberPlace {
+struct MemberSetup {
   std::string bootstrap;
   std::string group;
   std::string topic;
@@ -22,10 +22,10 @@ struct MemberPlace {
 };
 
 // `environment`: what crash_member.cc says. Throws as Process does.
-std::unique_ptr<Process> StartMember(const MemberPlace& place, uint32_t number,
+std::unique_ptr<Process> StartMember(const MemberSetup& setup, uint32_t number,
                                      std::map<std::string, std::string> environment = {});
 
 // What it has said, behind its number.
-std::string LogOfMember(const MemberPlace& place, uint32_t number);
+std::string LogOfMember(const MemberSetup& setup, uint32_t number);
 
 }  // namespace oncemq::testing

@@ -28,7 +28,7 @@ class KafkaPostgresGuarded : public KafkaRuntimeTest {
     server_ = PostgresServer::Start();
     proxy_ = std::make_unique<TcpProxy>(server_->port());
     ASSERT_TRUE(MigratePostgresWindow(server_->url(), "oncemq"));
-    target_ = *OpenPostgres(*ParsePostgresPlace(server_->url()), {.call = seconds(20)}, 8);
+    target_ = *OpenPostgres(*ParsePostgresEndpoint(server_->url()), {.call = seconds(20)}, 8);
     ASSERT_TRUE(target_->Run({"CREATE TABLE effects (n bigserial, id bigint PRIMARY KEY)"}));
     ASSERT_TRUE(target_->Run({"CREATE TABLE known (id bigint)"}));
     CreateTopic(kPartitions);

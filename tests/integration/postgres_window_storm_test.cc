@@ -25,7 +25,8 @@ class PostgresStore final : public StormStore {
         "bigint, member int)");
   }
   SqlAnswer Sql(std::string_view text) {
-    const auto client = OpenPostgres(*ParsePostgresPlace(server_->url()), {.call = seconds(60)}, 1);
+    const auto client =
+        OpenPostgres(*ParsePostgresEndpoint(server_->url()), {.call = seconds(60)}, 1);
     EXPECT_TRUE(client) << ToString(client.error());
     auto answer = client ? (*client)->Run({text}) : Result<SqlAnswer>(client.error());
     EXPECT_TRUE(answer) << ToString(answer.error());

@@ -36,7 +36,7 @@ class KafkaPowerLoss : public ::testing::TestWithParam<std::string> {
   }
   bool Atomic() const { return GetParam().starts_with("atomic"); }
 
-  MemberPlace Place() const {
+  MemberSetup Setup() const {
     return {SharedKafka::Get().bootstrap(), name_ + "-group", name_, dir_.path(), GetParam()};
   }
   // What files have lost. Others may have come back, whose removal was not synced.
@@ -68,12 +68,12 @@ class KafkaPowerLoss : public ::testing::TestWithParam<std::string> {
   void LoseThePower(uint32_t number, StormProducer& producer) {
     const auto stores = dir_.path() / "stores";
     PowerLoss loss(stores, dir_.path() / ("record-" + std::to_string(number)));
-    const auto member = StartMember(Place(), number, loss.Environment());
+    const auto member = StartMember(Setup(), number, loss.Environment());
     const size_t before = Calls();
     const size_t wanted = before + 200 + random_() % 2'000;
     ASSERT_TRUE(producer.FeedUntil(size_.ids / (kLosses + 2) * (number + 1), [&] {
       return Calls() >= wanted;
-    })) << LogOfMember(Place(), number);
+    })) << LogOfMember(Setup(), number);
     member->Kill9();
     loss.ReadRecord();
     loss.ReplayTo(loss.entries());
@@ -115,12 +115,12 @@ TEST_P(KafkaPowerLoss, WhatADiskForgetsIsHandledAgainAndNothingTwice) {
     LoseThePower(number, producer);
   }
   ASSERT_FALSE(HasFatalFailure());
-  const auto last = StartMember(Place(), kLosses);
+  const auto last = StartMember(Setup(), kLosses);
   producer.SendTheRest();
   EXPECT_TRUE(
       AllCommitted(SharedKafka::Get().bootstrap(), name_ + "-group", name_, producer.sent()))
-      << LogOfMember(Place(), kLosses);
-  EXPECT_EQ(last->Terminate(seconds(20)), 0) << LogOfMember(Place(), kLosses);
+      << LogOfMember(Setup(), kLosses);
+  EXPECT_EQ(last->Terminate(seconds(20)), 0) << LogOfMember(Setup(), kLosses);
   EXPECT_GT(lost_bytes_, 0) << "or it was no loss";
   if (GetParam() == "atomic-unsynced") {
     EXPECT_GT(CallsOfHandlers(), size_.ids) << "no effect was lost, so none came again";

@@ -56,7 +56,7 @@ class RedisStormStore : public StormStore {
     return RedisServer::Start(std::move(arguments));
   }
   std::unique_ptr<RedisClient> Client() {
-    return *RedisClient::Open(*ParseRedisPlace(server_->url()));
+    return *RedisClient::Open(*ParseRedisEndpoint(server_->url()));
   }
 
   std::unique_ptr<TcpProxy> replication_;

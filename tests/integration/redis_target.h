@@ -23,7 +23,7 @@ namespace oncemq::testing {
 class RedisTarget {
  public:
   explicit RedisTarget(const std::string& url)
-      : client_(*RedisClient::Open(*ParseRedisPlace(url))) {}
+      : client_(*RedisClient::Open(*ParseRedisEndpoint(url))) {}
 
   // False: already done, nothing is stored.
   Result<bool> Store(std::string_view id) {
@@ -80,7 +80,7 @@ class RedisEffects {
     int64_t at_ms = 0;  // since 1970
   };
   explicit RedisEffects(const std::string& url)
-      : client_(*RedisClient::Open(*ParseRedisPlace(url))) {}
+      : client_(*RedisClient::Open(*ParseRedisEndpoint(url))) {}
 
   Status Append(const Context& context) {
     const bool told = context.uncertain() || context.attempt() > 1;

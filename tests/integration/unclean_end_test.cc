@@ -64,11 +64,11 @@ class KafkaUncleanEnd : public ::testing::TestWithParam<std::string> {
     const ::testing::TestInfo& test = *::testing::UnitTest::GetInstance()->current_test_info();
     const std::string name =
         "unclean-" + GetParam() + "-" + std::to_string(test.line());  // one topic for each test
-    place_ = {SharedKafka::Get().bootstrap(), name + "-group", name, dir_.path(), GetParam()};
-    KafkaAdmin(place_.bootstrap).CreateTopic({.name = name, .partitions = 1});
-    TestProducer producer(place_.bootstrap);
+    setup_ = {SharedKafka::Get().bootstrap(), name + "-group", name, dir_.path(), GetParam()};
+    KafkaAdmin(setup_.bootstrap).CreateTopic({.name = name, .partitions = 1});
+    TestProducer producer(setup_.bootstrap);
     for (uint32_t id = 0; id < kSentMessages; id++) {
-      producer.Send({.topic = place_.topic,
+      producer.Send({.topic = setup_.topic,
                      .key = "k" + std::to_string(id % 97),
                      .value = "some payload",
                      .headers = {{"message-id", std::to_string(id)}}});
@@ -78,10 +78,10 @@ class KafkaUncleanEnd : public ::testing::TestWithParam<std::string> {
 
   // A member that has the partition, and works.
   std::unique_ptr<Process> StartWorking() {
-    auto member = StartMember(place_, started_, environment_);
+    auto member = StartMember(setup_, started_, environment_);
     const uint32_t number = started_++;
     EXPECT_TRUE(Eventually(seconds(60), [&] { return CallsOf(number) >= kCallsBeforeTheEnd; }))
-        << LogOfMember(place_, number);
+        << LogOfMember(setup_, number);
     return member;
   }
   // After an effect, before the window knows of it.
@@ -94,18 +94,18 @@ class KafkaUncleanEnd : public ::testing::TestWithParam<std::string> {
         return call.kind == CallRecord::kHangs && call.member == started_ - 1;
       });
     };
-    EXPECT_TRUE(Eventually(seconds(30), hangs)) << LogOfMember(place_, started_ - 1);
+    EXPECT_TRUE(Eventually(seconds(30), hangs)) << LogOfMember(setup_, started_ - 1);
     member->Kill9();
   }
   // The last one does the rest, and leaves in order.
   void DoTheRest() {
     const uint32_t number = started_;
     const auto member = StartWorking();
-    EXPECT_TRUE(AllCommitted(place_.bootstrap, place_.group, place_.topic, kSentMessages))
-        << LogOfMember(place_, number);
-    EXPECT_EQ(member->Terminate(seconds(20)), 0) << LogOfMember(place_, number);
+    EXPECT_TRUE(AllCommitted(setup_.bootstrap, setup_.group, setup_.topic, kSentMessages))
+        << LogOfMember(setup_, number);
+    EXPECT_EQ(member->Terminate(seconds(20)), 0) << LogOfMember(setup_, number);
     const Totals totals =
-        ExpectCommitsAddUp(place_.bootstrap, place_.group, place_.topic, kSentMessages);
+        ExpectCommitsAddUp(setup_.bootstrap, setup_.group, setup_.topic, kSentMessages);
     EXPECT_EQ(totals.applied, kSentMessages);
   }
 
@@ -158,7 +158,7 @@ class KafkaUncleanEnd : public ::testing::TestWithParam<std::string> {
     std::unique_ptr<Window> window;
 #ifdef ONCEMQ_WITH_REDIS
     if (server_) {
-      window = *OpenRedisWindow(server_->url(), {.scope = place_.group,
+      window = *OpenRedisWindow(server_->url(), {.scope = setup_.group,
                                                  .level = Level::kOpaque,
                                                  .partition_owned = GetParam() == "opaque-redis",
                                                  .look_only = true});
@@ -167,7 +167,7 @@ class KafkaUncleanEnd : public ::testing::TestWithParam<std::string> {
 #ifdef ONCEMQ_WITH_POSTGRES
     if (database_) {
       window = *OpenPostgresWindow(
-          database_->url(), {.scope = place_.group, .level = Level::kOpaque, .look_only = true});
+          database_->url(), {.scope = setup_.group, .level = Level::kOpaque, .look_only = true});
     }
 #endif
     if (window) {
@@ -185,7 +185,7 @@ class KafkaUncleanEnd : public ::testing::TestWithParam<std::string> {
   int64_t UnlistedRepeats() {
     std::set<std::string> listed;
     for (const UncertainRecord& record : ListUncertain()) {
-      EXPECT_EQ(record.topic, place_.topic);
+      EXPECT_EQ(record.topic, setup_.topic);
       listed.insert(record.id);
     }
     std::map<uint32_t, int> calls;
@@ -205,7 +205,7 @@ class KafkaUncleanEnd : public ::testing::TestWithParam<std::string> {
 #endif
   std::map<std::string, std::string> environment_{{"ONCEMQ_SESSION_MS", "2000"}};
   const TempDir dir_;
-  MemberPlace place_;
+  MemberSetup setup_;
   uint32_t started_ = 0;
   std::vector<CallRecord> calls_;
 };
@@ -221,7 +221,7 @@ TEST_P(KafkaUncleanEnd, TheHeirCountsAllThatTheDeadOwnerMayHaveBegun) {
   EXPECT_LE(RepeatedEffects(), repeated);
   EXPECT_LE(repeated, uncertain);
   EXPECT_LT(uncertain, kSentMessages / 2) << "a bound that bounds nothing";
-  const std::string log = LogOfMember(place_, 1);
+  const std::string log = LogOfMember(setup_, 1);
   EXPECT_THAT(log, HasSubstr("a former owner may have begun these offsets"));
   EXPECT_THAT(log, Not(HasSubstr("the window is complete")));
 }
@@ -235,12 +235,12 @@ TEST_P(KafkaUncleanEnd, EachOfSeveralHeirsIsToldWhatTheDeadBeforeItMayHaveBegun)
 }
 
 TEST_P(KafkaUncleanEnd, ACleanHandOverCountsNothing) {
-  EXPECT_EQ(StartWorking()->Terminate(seconds(20)), 0) << LogOfMember(place_, 0);
+  EXPECT_EQ(StartWorking()->Terminate(seconds(20)), 0) << LogOfMember(setup_, 0);
   DoTheRest();
   EXPECT_EQ(RepeatedCalls(), 0);
   EXPECT_EQ(RepeatedEffects(), 0);
   EXPECT_EQ(UncertainInTheEnd(), 0);
-  EXPECT_THAT(LogOfMember(place_, 1), Not(HasSubstr("a former owner may have begun")));
+  EXPECT_THAT(LogOfMember(setup_, 1), Not(HasSubstr("a former owner may have begun")));
 }
 
 class KafkaUncertainList : public KafkaUncleanEnd {};
@@ -254,11 +254,11 @@ TEST_P(KafkaUncertainList, CoversEveryRepeatedCallAfterTheOwnerAndItsHeirWereKil
   RecordProperty("repeated", std::to_string(repeated));
   EXPECT_GT(repeated, 0) << "nothing was repeated: the test is blind";
   EXPECT_EQ(UnlistedRepeats(), 0) << "of " << repeated;
-  const auto commits = KafkaAdmin(place_.bootstrap).Committed(place_.group, place_.topic);
+  const auto commits = KafkaAdmin(setup_.bootstrap).Committed(setup_.group, setup_.topic);
   const auto metadata = DecodeCommit(commits.at(0).metadata, commits.at(0).offset);
   ASSERT_TRUE(metadata) << ToString(metadata.error());
   EXPECT_GT(metadata->uncertain, 0);
-  EXPECT_THAT(LogOfMember(place_, 1) + LogOfMember(place_, 2),
+  EXPECT_THAT(LogOfMember(setup_, 1) + LogOfMember(setup_, 2),
               HasSubstr("this call may repeat an effect of an earlier attempt"));
 }
 

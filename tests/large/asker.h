@@ -40,7 +40,7 @@ class Asker {
   Asker(Window& window, IdOf id_of) : window_(window), id_of_(id_of) {}
 
   // How many of the answers are `expected`. Grants stay open.
-  uint64_t Claim(uint64_t begin, uint64_t end, Answer expected) {
+  uint64_t Claim(uint64_t begin, uint64_t end, ClaimVerdict expected) {
     uint64_t count = 0;
     ForBatches(begin, end, [&](uint64_t first) {
       std::vector<ClaimRequest> requests;
@@ -64,10 +64,10 @@ class Asker {
       for (size_t i = 0; i < ids_.size(); i++) {
         requests.push_back({ids_[i], {attempt_, first + i + 1}, At(first + i), {}});
       }
-      std::vector<Change> changes(requests.size());
+      std::vector<MarkerChange> changes(requests.size());
       ASSERT_TRUE(window_.Complete(requests, changes).has_value());
-      for (const Change change : changes) {
-        count += change == Change::kMade ? 1 : 0;
+      for (const MarkerChange change : changes) {
+        count += change == MarkerChange::kMade ? 1 : 0;
       }
     });
     return count;

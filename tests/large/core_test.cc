@@ -35,7 +35,7 @@ class LargeCore : public ::testing::Test {
     facts.start = start;
     facts.metadata = std::move(metadata);
     core_->Assign(p, facts, now_);
-    core_->OwnRaised(p, core_->Status(p).epoch, Own{++own_}, now_);
+    core_->OwnerEpochRaised(p, core_->Status(p).epoch, OwnerEpoch{++owner_epoch_}, now_);
     Acknowledge();
   }
 
@@ -52,7 +52,7 @@ class LargeCore : public ::testing::Test {
     core_->Admit(p, arrivals);
   }
 
-  void Settle(const std::vector<RunItem>& items, Fate fate = Fate::kApplied) {
+  void Settle(const std::vector<BatchItem>& items, DeliveryFate fate = DeliveryFate::kApplied) {
     std::vector<Settlement> settlements(items.size());
     for (size_t i = 0; i < items.size(); i++) {
       settlements[i].slot = items[i].slot;
@@ -64,11 +64,11 @@ class LargeCore : public ::testing::Test {
   }
 
   // Runs what may run; what `stuck` names keeps running.
-  void Drain(const std::function<bool(const RunItem&)>& stuck = {}) {
-    oncemq::Run run;
-    while (core_->TakeRun(run, now_)) {
-      std::vector<RunItem> finished;
-      for (const RunItem& item : run.items) {
+  void Drain(const std::function<bool(const BatchItem&)>& stuck = {}) {
+    oncemq::MessageBatch batch;
+    while (core_->TakeBatch(batch, now_)) {
+      std::vector<BatchItem> finished;
+      for (const BatchItem& item : batch.items) {
         (stuck && stuck(item) ? stuck_ : finished).push_back(item);
       }
       Settle(finished);
@@ -76,7 +76,7 @@ class LargeCore : public ::testing::Test {
   }
 
   // Fills the partition's span, all finished but what `stuck` names.
-  void FillSpan(const std::function<bool(const RunItem&)>& stuck) {
+  void FillSpan(const std::function<bool(const BatchItem&)>& stuck) {
     for (uint32_t credit = core_->Credit(0); credit > 0; credit = core_->Credit(0)) {
       Admit(0, credit, [](int64_t offset) { return MixBits(static_cast<uint64_t>(offset)) | 1; });
       Drain(stuck);
@@ -124,9 +124,9 @@ class LargeCore : public ::testing::Test {
   }
 
   BootTime now_{microseconds(1'000'000)};
-  Own own_ = 0;
+  OwnerEpoch owner_epoch_ = 0;
   std::unique_ptr<Core> core_;
-  std::vector<RunItem> stuck_;
+  std::vector<BatchItem> stuck_;
   std::vector<void*> released_;
   size_t released_total_ = 0;
 };
@@ -134,7 +134,7 @@ class LargeCore : public ::testing::Test {
 TEST_F(LargeCore, AStuckHeadUnderAFullSpanHoldsOneMessageAndThenFreesAll) {
   Open();
   Give(0);
-  FillSpan([](const RunItem& item) { return item.at.offset == 0; });
+  FillSpan([](const BatchItem& item) { return item.at.offset == 0; });
   EXPECT_EQ(core_->Status(0).next_offset, int64_t{CoreOptions().span});
   EXPECT_EQ(core_->unfinished(), 1u);
   const auto waiting = Only<CommitAction>(AfterASecond());
@@ -156,7 +156,7 @@ TEST_F(LargeCore, AMapThatDoesNotFitIsCutAndCallsNoStuckOffsetFinished) {
   constexpr int64_t kEvery = 125;  // one stuck offset in so many: 8,000 holes in the map
   Open();
   Give(0);
-  FillSpan([](const RunItem& item) { return item.at.offset % kEvery == 0; });
+  FillSpan([](const BatchItem& item) { return item.at.offset % kEvery == 0; });
   EXPECT_EQ(core_->Status(0).next_offset, kMillion);
   ASSERT_EQ(stuck_.size(), kMillion / kEvery);
   const auto commits = Only<CommitAction>(AfterASecond());
@@ -227,8 +227,8 @@ TEST_F(LargeCore, AMillionMessagesOfOneKeyStayInOrderThroughRetries) {
   options.in_flight = options.partition_credit = kMillion;  // all queued in the one lane
   Open(options);
   Give(0);
-  oncemq::Run run;
-  oncemq::Run second;
+  oncemq::MessageBatch batch;
+  oncemq::MessageBatch second;
   int64_t next = 0;
   int64_t retries = 0;
   std::vector<Settlement> settlements;
@@ -239,11 +239,11 @@ TEST_F(LargeCore, AMillionMessagesOfOneKeyStayInOrderThroughRetries) {
       Admit(0, credit, [](int64_t) { return uint64_t{1}; });
       ASSERT_EQ(core_->lanes(), 1u);
     }
-    ASSERT_TRUE(core_->TakeRun(run, now_)) << next;
-    ASSERT_FALSE(core_->TakeRun(second, now_)) << "one key runs in one place at a time";
+    ASSERT_TRUE(core_->TakeBatch(batch, now_)) << next;
+    ASSERT_FALSE(core_->TakeBatch(second, now_)) << "one key runs in one place at a time";
     settlements.clear();
     bool failed = false;
-    for (const RunItem& item : run.items) {
+    for (const BatchItem& item : batch.items) {
       Settlement& settlement = settlements.emplace_back();
       settlement.slot = item.slot;
       settlement.ticket = item.ticket;
@@ -252,7 +252,7 @@ TEST_F(LargeCore, AMillionMessagesOfOneKeyStayInOrderThroughRetries) {
       }
       ASSERT_EQ(item.at.offset, next);
       failed = next % 997 == 0 && retries <= next / 997;
-      settlement.fate = failed ? Fate::kRetry : Fate::kApplied;
+      settlement.fate = failed ? DeliveryFate::kRetry : DeliveryFate::kApplied;
       settlement.wait = microseconds(failed ? 1'000 : 0);
       next += failed ? 0 : 1;
       retries += failed ? 1 : 0;
@@ -260,7 +260,7 @@ TEST_F(LargeCore, AMillionMessagesOfOneKeyStayInOrderThroughRetries) {
     core_->Settle(settlements, now_);
     CountReleased();
     if (failed) {
-      ASSERT_FALSE(core_->TakeRun(run, now_)) << "followers wait behind the retry";
+      ASSERT_FALSE(core_->TakeBatch(batch, now_)) << "followers wait behind the retry";
       now_ += microseconds(1'000);
       core_->Tick(now_);
     }
@@ -275,13 +275,13 @@ TEST_F(LargeCore, AMillionKeysThatWaitAreHandedBackAtOnce) {
   Give(0);
   Admit(0, kMillion, [](int64_t offset) { return MixBits(static_cast<uint64_t>(offset)) | 1; });
   EXPECT_GT(core_->lanes(), kMillion - 100) << "two keys with equal hashes are rare";
-  oncemq::Run run;
-  ASSERT_TRUE(core_->TakeRun(run, now_));
-  const auto running = static_cast<int64_t>(run.items.size());
+  oncemq::MessageBatch batch;
+  ASSERT_TRUE(core_->TakeBatch(batch, now_));
+  const auto running = static_cast<int64_t>(batch.items.size());
   core_->Revoke(0, now_ + microseconds(1'000'000), now_);
   EXPECT_EQ(core_->Counts().handed_back, kMillion - running);
   EXPECT_TRUE(Only<CommitAction>(Acknowledge()).empty()) << "a handler still runs";
-  Settle(run.items);
+  Settle(batch.items);
   const auto last = Only<CommitAction>(Acknowledge());
   ASSERT_EQ(last.size(), 1u);
   EXPECT_EQ(Decode(last[0]).totals.applied, running);

@@ -41,7 +41,7 @@ TEST(LargeLocalWindow, ThreeMillionIdsAreKnownInTheMemoryThatTheHeaderStatesAndA
     Asker asker(**window, Short);
     constexpr uint64_t kStep = 500;
     for (uint64_t first = 0; first < kIds; first += kStep) {
-      ASSERT_EQ(asker.Claim(first, first + kStep, Answer::kGranted), kStep);
+      ASSERT_EQ(asker.Claim(first, first + kStep, ClaimVerdict::kGranted), kStep);
       ASSERT_EQ(asker.Complete(first, first + kStep), kStep);
     }
     const size_t stated = Stated(options, Short(0).size());
@@ -54,7 +54,7 @@ TEST(LargeLocalWindow, ThreeMillionIdsAreKnownInTheMemoryThatTheHeaderStatesAndA
   ASSERT_TRUE(window) << ToString(window.error());
   Asker asker(**window, Short);
   asker.NextAttempt();
-  EXPECT_EQ(asker.Claim(0, kIds, Answer::kDuplicate), kIds);
+  EXPECT_EQ(asker.Claim(0, kIds, ClaimVerdict::kDuplicate), kIds);
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ TEST(LargeWindow, TenMillionIdsAreKnownInTheMemoryThatTheHeaderStates) {
   uint64_t granted = 0;
   uint64_t completed = 0;
   for (uint64_t first = 0; first < kIds; first += kBatch) {
-    granted += asker.Claim(first, first + kBatch, Answer::kGranted);
+    granted += asker.Claim(first, first + kBatch, ClaimVerdict::kGranted);
     completed += asker.Complete(first, first + kBatch);
   }
   EXPECT_EQ(granted, kIds);
@@ -50,10 +50,11 @@ TEST(LargeWindow, TenMillionIdsAreKnownInTheMemoryThatTheHeaderStates) {
   EXPECT_GE(window.memory_bytes(), stated / 2) << "the formula says nothing";
 
   asker.NextAttempt();
-  EXPECT_EQ(asker.Claim(kIds - kRemember, kIds, Answer::kDuplicate), kRemember);
+  EXPECT_EQ(asker.Claim(kIds - kRemember, kIds, ClaimVerdict::kDuplicate), kRemember);
   constexpr uint64_t kForgotten = 100'000;
-  EXPECT_EQ(asker.Claim(kIds - kKnownAtMost - kForgotten, kIds - kKnownAtMost, Answer::kGranted),
-            kForgotten);
+  EXPECT_EQ(
+      asker.Claim(kIds - kKnownAtMost - kForgotten, kIds - kKnownAtMost, ClaimVerdict::kGranted),
+      kForgotten);
 }
 
 TEST(LargeWindow, IdsOfAKibibyteThatDifferInTheirLastBytesAreToldApart) {
@@ -63,13 +64,13 @@ TEST(LargeWindow, IdsOfAKibibyteThatDifferInTheirLastBytesAreToldApart) {
   ASSERT_TRUE(window.allocated());
   Asker asker(window, Long);
   ASSERT_EQ(Long(0).size(), window.capabilities().max_id_bytes);
-  EXPECT_EQ(asker.Claim(0, kIds, Answer::kGranted), kIds);  // all of them open at a time
+  EXPECT_EQ(asker.Claim(0, kIds, ClaimVerdict::kGranted), kIds);  // all of them open at a time
   EXPECT_LE(window.memory_bytes(), Stated(kIds, 0, 1'024, kIds));
   EXPECT_EQ(asker.Complete(0, kIds), kIds);
   EXPECT_LE(window.memory_bytes(), Stated(kIds, kIds, 1'024, kIds));
   asker.NextAttempt();
-  EXPECT_EQ(asker.Claim(0, kIds, Answer::kDuplicate), kIds);
-  EXPECT_EQ(asker.Claim(kIds, 2 * kIds, Answer::kGranted), kIds);
+  EXPECT_EQ(asker.Claim(0, kIds, ClaimVerdict::kDuplicate), kIds);
+  EXPECT_EQ(asker.Claim(kIds, 2 * kIds, ClaimVerdict::kGranted), kIds);
 }
 
 }  // namespace

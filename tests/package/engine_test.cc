@@ -22,25 +22,29 @@ class StrangersWindow final : public Window {
   explicit StrangersWindow(std::unique_ptr<Window> inner) : inner_(std::move(inner)) {}
 
   const WindowCapabilities& capabilities() const override { return inner_->capabilities(); }
-  Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override {
-    return inner_->RaiseOwn(source, partition, floor);
+  Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t source, int32_t partition,
+                                     OwnerEpoch floor) override {
+    return inner_->RaiseOwnerEpoch(source, partition, floor);
   }
   Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override {
     return inner_->Claim(requests, answers);
   }
-  Status Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) override {
+  Status Complete(std::span<const CompleteRequest> requests,
+                  std::span<MarkerChange> answers) override {
     return inner_->Complete(requests, answers);
   }
-  Status Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) override {
+  Status Release(std::span<const ReleaseRequest> requests,
+                 std::span<MarkerChange> answers) override {
     return inner_->Release(requests, answers);
   }
-  Status Park(std::span<const ParkRequest> requests, std::span<Change> answers) override {
+  Status Park(std::span<const ParkRequest> requests, std::span<MarkerChange> answers) override {
     return inner_->Park(requests, answers);
   }
-  Status Renew(std::span<const RenewRequest> requests, std::span<Change> answers) override {
+  Status Renew(std::span<const RenewRequest> requests, std::span<MarkerChange> answers) override {
     return inner_->Renew(requests, answers);
   }
-  Status Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) override {
+  Status Restore(std::span<const RestoreRequest> requests,
+                 std::span<MarkerChange> answers) override {
     return inner_->Restore(requests, answers);
   }
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override {

@@ -16,8 +16,9 @@ int main() {
   std::array<oncemq::ClaimRequest, 1> first{{{.id = "payment-1", .token = {1, 1}}}};
   std::array<oncemq::ClaimRequest, 1> second{{{.id = "payment-1", .token = {1, 2}}}};
   std::array<oncemq::ClaimAnswer, 1> answer;
-  bool once = (*window)->Claim(first, answer) && answer[0].answer == oncemq::Answer::kGranted;
-  once = once && (*window)->Claim(second, answer) && answer[0].answer == oncemq::Answer::kInFlight;
+  bool once = (*window)->Claim(first, answer) && answer[0].answer == oncemq::ClaimVerdict::kGranted;
+  once = once && (*window)->Claim(second, answer) &&
+         answer[0].answer == oncemq::ClaimVerdict::kInFlight;
   std::puts(once ? "granted once" : "not once");
   return once ? 0 : 1;
 }

@@ -77,7 +77,7 @@ class EachEngineElection : public EachEngine {
     PlayerOptions options{.directory = logs_.path()};
     server_->Put(options, ports);
     options.lease = kLease;
-    options.place = milliseconds(2'000);
+    options.queue_lease = milliseconds(2'000);
     options.call = milliseconds(1'000);
     options.session = kSession;
     auto candidate = std::make_unique<Candidate>(options, logs_.path() / name);

@@ -34,7 +34,7 @@ TEST_P(EachEngine, ALeaseAndADomainEndInTimeThoughTheServerHangs) {
   began = Now();
   domain.reset();
   EXPECT_LT(Now() - began, kEndsWithin) << "a domain";
-  EXPECT_EQ(leases.front().lost(), Lost::kClosed);
+  EXPECT_EQ(leases.front().lost(), LeaseLoss::kClosed);
   began = Now();
   leases.clear();
   EXPECT_LT(Now() - began, kEndsWithin) << "leases of a domain that has ended";

@@ -33,9 +33,9 @@ class EtcdClientTest : public ::testing::Test {
 
   static Result<std::unique_ptr<EtcdClient>> Open(const std::string& url,
                                                   const EtcdTimes& times = kPatient) {
-    const auto place = ParseEtcdPlace(url);
-    EXPECT_TRUE(place.has_value()) << ToString(place.error());
-    return EtcdClient::Open(*place, times);
+    const auto endpoint = ParseEtcdEndpoint(url);
+    EXPECT_TRUE(endpoint.has_value()) << ToString(endpoint.error());
+    return EtcdClient::Open(*endpoint, times);
   }
   static std::unique_ptr<EtcdClient> Opened(const std::string& url,
                                             const EtcdTimes& times = kPatient) {
@@ -197,7 +197,7 @@ TEST_F(EtcdClientTest, WhatMayHaveBeenDoneIsNotAskedOfAnotherMember) {
                    {milliseconds(5'000), milliseconds(20'000)});
   network->Set(TcpProxy::Mode::kSwallowReplies);
   std::optional<Error> error;
-  std::jthread asks([&] {
+  std::jthread requests([&] {
     const auto answer = client_->Run(Put("k", "v"));
     if (!answer) {
       error = answer.error();
@@ -205,7 +205,7 @@ TEST_F(EtcdClientTest, WhatMayHaveBeenDoneIsNotAskedOfAnotherMember) {
   });
   ASSERT_TRUE(Eventually(kLong, [&] { return direct->Run(Get("k"))->replies.at(0).count == 1; }));
   network.reset();
-  asks.join();
+  requests.join();
   ASSERT_TRUE(error.has_value());
   EXPECT_EQ(error->effect, Effect::kUnknown);
   EXPECT_EQ(Entries("k").at(0).version, 1) << "the next call asks the other one";
@@ -213,7 +213,7 @@ TEST_F(EtcdClientTest, WhatMayHaveBeenDoneIsNotAskedOfAnotherMember) {
 
 TEST_F(EtcdClientTest, TooManyCallsAtATimeWaitForAConnection) {
   server_ = EtcdServer::Start();
-  const auto client = EtcdClient::Open(*ParseEtcdPlace(server_->url()),
+  const auto client = EtcdClient::Open(*ParseEtcdEndpoint(server_->url()),
                                        {milliseconds(5'000), milliseconds(30'000)}, 2);
   ASSERT_TRUE(client.has_value());
   std::atomic<int> done{0};

@@ -3,7 +3,7 @@
 #include <thread>
 #include <vector>
 
-#include "etcd/etcd_asks.h"
+#include "etcd/etcd_requests.h"
 #include "etcd_locks_fixture.h"
 #include "support/eventually.h"
 
@@ -30,18 +30,18 @@ class EtcdFailuresTest : public EtcdLocksTest {
 TEST_F(EtcdFailuresTest, AnAskWhoseReplyWasLostIsRepeatedAndRecognisesItself) {
   StartBehindNetwork();
   ASSERT_EQ(Ask(*locks_, New("y")).kind, Kind::kGranted);
-  const LockAsk ask = New();
+  const AcquireRequest request = New();
   network_->Set(TcpProxy::Mode::kSwallowReplies);
-  const auto lost = locks_->Ask(ask);
+  const auto lost = locks_->Ask(request);
   ASSERT_FALSE(lost.has_value());
   EXPECT_EQ(lost.error().effect, Effect::kUnknown);
   const LockView view = *other_->Look("x");
   ASSERT_EQ(view.parties.size(), 1u) << "the store has granted it";
   network_->Set(TcpProxy::Mode::kPass);
-  const LockAnswer again = Ask(*locks_, ask);
+  const LockAnswer again = Ask(*locks_, request);
   EXPECT_EQ(again.kind, Kind::kGranted);
   EXPECT_EQ(again.fence, view.parties[0].fence);
-  EXPECT_EQ(*Free(*locks_, ask), Freed::kYes);
+  EXPECT_EQ(*Free(*locks_, request), Freed::kYes);
   EXPECT_TRUE(other_->Look("x")->parties.empty());
 }
 
@@ -60,14 +60,14 @@ TEST_F(EtcdFailuresTest, AnAskThatIsInDoubtEndsByItself) {
 // etcd#22082: the first unlock was done, its reply was lost, and the second ends the next hold.
 TEST_F(EtcdFailuresTest, AReleaseRepeatedAfterALostReplyDoesNotTouchTheNextHolder) {
   StartBehindNetwork();
-  const LockAsk holder = New();
+  const AcquireRequest holder = New();
   ASSERT_EQ(Ask(*locks_, holder).kind, Kind::kGranted);
   network_->Set(TcpProxy::Mode::kSwallowReplies);
   const auto lost = Free(*locks_, holder);
   ASSERT_FALSE(lost.has_value());
   EXPECT_EQ(lost.error().effect, Effect::kUnknown);
   network_->Set(TcpProxy::Mode::kPass);
-  const LockAsk next = New();
+  const AcquireRequest next = New();
   ASSERT_EQ(Ask(*locks_, next).kind, Kind::kGranted) << "of the same session";
   EXPECT_EQ(*Free(*locks_, holder), Freed::kNotHeld);
   EXPECT_EQ(*Extend(*locks_, next), Extended::kYes);
@@ -79,25 +79,25 @@ TEST_F(EtcdFailuresTest, AnAskThatTheNetworkKeptIsVoidOnceItsTokenWasFreed) {
   network_ = std::make_unique<TcpProxy>(server_->port());
   locks_ = Opened("etcd://" + Local(network_->port()) + "," + Local(server_->port()), kImpatient);
   ASSERT_EQ(Ask(*locks_, New("y")).kind, Kind::kGranted);
-  const auto client = *EtcdClient::Open(*ParseEtcdPlace(server_->url()));
+  const auto client = *EtcdClient::Open(*ParseEtcdEndpoint(server_->url()));
   const std::string sessions = "oncemq/lock/1/s";
   const auto found = client->Run(
       EtcdOp{.kind = EtcdOp::Kind::kRange, .key = sessions, .end = EtcdEndOf(sessions)});
   ASSERT_TRUE(found.has_value());
   ASSERT_EQ(found->replies.at(0).entries.size(), 1u);
   const EtcdEntry session = found->replies[0].entries[0];
-  const LockAsk ask = New();
+  const AcquireRequest request = New();
   const EtcdLockKeys keys("");
   const EtcdSession::Ticket ticket{
       .lease = session.lease, .key = session.key, .generation = session.changed};
   network_->Set(TcpProxy::Mode::kSilent);
-  const auto kept = locks_->Ask(ask);
+  const auto kept = locks_->Ask(request);
   ASSERT_FALSE(kept.has_value());
   EXPECT_EQ(kept.error().effect, Effect::kUnknown);
-  EXPECT_EQ(*Free(*locks_, ask), Freed::kNotHeld) << "said to the other member";
+  EXPECT_EQ(*Free(*locks_, request), Freed::kNotHeld) << "said to the other member";
   for (const EtcdWay way : {EtcdWay::kShort, EtcdWay::kLong}) {
-    const std::string key = keys.Ask(ask.name, ask.mode, ask.token);
-    const auto late = client->Run(EtcdAskTxn(keys, ask, key, ticket, way, 9));
+    const std::string key = keys.Ask(request.name, request.mode, request.token);
+    const auto late = client->Run(EtcdRequestTxn(keys, request, key, ticket, way, 9));
     ASSERT_TRUE(late.has_value()) << ToString(late.error());
     EXPECT_FALSE(late->succeeded);
     EXPECT_TRUE(locks_->Look("x")->parties.empty());
@@ -109,10 +109,10 @@ TEST_F(EtcdFailuresTest, AHolderThatWasCutOffForLongerThanItsSessionIsGone) {
   EtcdLockOptions options = kImpatient;
   options.session = std::chrono::seconds(4);
   StartBehindNetwork(options);
-  const LockAsk former = New("x", milliseconds(1'500));
+  const AcquireRequest former = New("x", milliseconds(1'500));
   const Fence fence = Ask(*locks_, former).fence;
   network_->Set(TcpProxy::Mode::kSilent);
-  const LockAsk next = New();
+  const AcquireRequest next = New();
   LockAnswer answer = Ask(*other_, next);
   ASSERT_EQ(answer.kind, Kind::kQueued);
   while (answer.kind != Kind::kGranted) {
@@ -133,15 +133,15 @@ TEST_F(EtcdFailuresTest, AHolderIsToldInTimeWhenTheServerHangs) {
   ASSERT_TRUE(lease);
   server_->process().Pause();
   UntilTold(lease->stop());
-  EXPECT_EQ(lease->lost(), Lost::kDeadline);
+  EXPECT_EQ(lease->lost(), LeaseLoss::kDeadline);
   server_->process().Continue();
   EXPECT_TRUE(Acquired()) << "when its lease has run out there";
 }
 
 TEST_F(EtcdFailuresTest, AHoldSurvivesAServerThatIsKilledAndStartsAgain) {
   Start();
-  const LockAsk holder = New();
-  const LockAsk waiter = New();
+  const AcquireRequest holder = New();
+  const AcquireRequest waiter = New();
   const Fence fence = Ask(*locks_, holder).fence;
   ASSERT_EQ(Ask(*locks_, waiter).kind, Kind::kQueued);
   server_->Kill9();
@@ -178,7 +178,7 @@ TEST_F(EtcdFailuresTest, AMemberThatIsLostCostsNoHold) {
     url += (member == members.front() ? "" : ",") + Local(member->port());
   }
   locks_ = Opened(url);
-  const LockAsk holder = New("x", kLong);
+  const AcquireRequest holder = New("x", kLong);
   Result<LockAnswer> granted = Error{};
   ASSERT_TRUE(Eventually(kLong, [&] { return (granted = locks_->Ask(holder)).has_value(); }));
   Fence last = granted->fence;
@@ -188,7 +188,7 @@ TEST_F(EtcdFailuresTest, AMemberThatIsLostCostsNoHold) {
     ASSERT_TRUE(
         Eventually(kLong, [&] { return (extended = Extend(*locks_, holder)).has_value(); }));
     EXPECT_EQ(*extended, Extended::kYes) << lost;
-    const LockAsk another = New("y");
+    const AcquireRequest another = New("y");
     ASSERT_TRUE(Eventually(kLong, [&] { return (granted = locks_->Ask(another)).has_value(); }));
     ASSERT_EQ(granted->kind, Kind::kGranted) << "the one before was freed";
     EXPECT_GT(granted->fence, last);
@@ -201,7 +201,7 @@ TEST_F(EtcdFailuresTest, AMemberThatIsLostCostsNoHold) {
 TEST_F(EtcdFailuresTest, AWaitEndsWhenAStopIsRequestedThoughTheNetworkIsSilent) {
   StartBehindNetwork();
   ASSERT_EQ(Ask(*other_, New()).kind, Kind::kGranted);
-  const LockAsk waiter = New();
+  const AcquireRequest waiter = New();
   ASSERT_EQ(Ask(*locks_, waiter).kind, Kind::kQueued);
   network_->Set(TcpProxy::Mode::kSilent);
   std::stop_source stop;
@@ -227,14 +227,14 @@ TEST_F(EtcdFailuresTest, AnEngineEndsInTimeThoughTheServerHangs) {
 // etcd#16028: a restored store counts from an earlier revision.
 TEST_F(EtcdFailuresTest, AStoreThatWentBackGrantsNothingUntilItIsSealedAnew) {
   Start();
-  const LockAsk held = New("a");
+  const AcquireRequest held = New("a");
   ASSERT_EQ(Ask(*locks_, held).kind, Kind::kGranted);
   server_->Save();
   Fence last;
   for (int i = 0; i < 20; i++) {
-    const LockAsk ask = New();
-    last = Ask(*locks_, ask).fence;
-    ASSERT_EQ(*Free(*locks_, ask), Freed::kYes);
+    const AcquireRequest request = New();
+    last = Ask(*locks_, request).fence;
+    ASSERT_EQ(*Free(*locks_, request), Freed::kYes);
   }
   server_->Restore();
   {
@@ -253,7 +253,7 @@ TEST_F(EtcdFailuresTest, AStoreThatWentBackGrantsNothingUntilItIsSealedAnew) {
   EXPECT_EQ(again.error().code, Code::kCorrupt);
   EXPECT_EQ(*Extend(*locks_, held), Extended::kGone) << "it is from another time";
   ASSERT_EQ(*locks_->Seal(1), 1u);
-  LockAsk sealed = New("z");
+  AcquireRequest sealed = New("z");
   sealed.epoch = 1;
   const LockAnswer granted = Ask(*locks_, sealed);
   ASSERT_EQ(granted.kind, Kind::kGranted);

@@ -42,23 +42,23 @@ class EtcdLocksTest : public ::testing::Test {
     domain_ = *LockDomain::Open(locks_, {.lease = kLease});
   }
 
-  LockAsk New(std::string_view name = "x", milliseconds lease = milliseconds(20'000)) {
-    return {.name = name, .token = {0xE7CD, ++askers_}, .lease = lease, .place = lease};
+  AcquireRequest New(std::string_view name = "x", milliseconds lease = milliseconds(20'000)) {
+    return {.name = name, .token = {0xE7CD, ++askers_}, .lease = lease, .queue_lease = lease};
   }
-  static Result<Freed> Free(LockEngine& locks, const LockAsk& ask) {
-    const LockClaim claim{ask.name, ask.token};
+  static Result<Freed> Free(LockEngine& locks, const AcquireRequest& request) {
+    const LockClaim claim{request.name, request.token};
     Freed freed{};
     const Status done = locks.Free({&claim, 1}, {&freed, 1});
     return done ? Result<Freed>(freed) : done.error();
   }
-  static Result<Extended> Extend(LockEngine& locks, const LockAsk& ask) {
-    const LockClaim claim{ask.name, ask.token, ask.lease};
+  static Result<Extended> Extend(LockEngine& locks, const AcquireRequest& request) {
+    const LockClaim claim{request.name, request.token, request.lease};
     Extended extended{};
     const Status done = locks.Extend({&claim, 1}, {&extended, 1});
     return done ? Result<Extended>(extended) : done.error();
   }
-  static LockAnswer Ask(LockEngine& locks, const LockAsk& ask) {
-    const auto answer = locks.Ask(ask);
+  static LockAnswer Ask(LockEngine& locks, const AcquireRequest& request) {
+    const auto answer = locks.Ask(request);
     EXPECT_TRUE(answer.has_value()) << ToString(answer.error());
     return answer.value_or(LockAnswer{});
   }
@@ -77,7 +77,7 @@ class EtcdLocksTest : public ::testing::Test {
   }
   // How many keys there are.
   int64_t Keys() const {
-    const auto client = EtcdClient::Open(*ParseEtcdPlace(server_->url()), {kLong, kLong});
+    const auto client = EtcdClient::Open(*ParseEtcdEndpoint(server_->url()), {kLong, kLong});
     const std::string all(1, '\0');
     const auto answer = (*client)->Run(
         EtcdOp{.kind = EtcdOp::Kind::kRange, .key = all, .end = all, .keys_only = true});

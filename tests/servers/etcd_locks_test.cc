@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "etcd/etcd_asks.h"
+#include "etcd/etcd_requests.h"
 #include "etcd_locks_fixture.h"
 #include "support/eventually.h"
 
@@ -59,18 +59,18 @@ TEST_F(EtcdLocksTest, HostileNamesAreNames) {
                                           "\xc3\x28",
                                           std::string(kLongestLockName, '\0'),
                                           std::string(kLongestLockName, '\xff')};
-  std::vector<LockAsk> asks;
+  std::vector<AcquireRequest> requests;
   for (const std::string& name : names) {
-    asks.push_back(New(name));
-    EXPECT_EQ(Ask(*locks_, asks.back()).kind, Kind::kGranted);
+    requests.push_back(New(name));
+    EXPECT_EQ(Ask(*locks_, requests.back()).kind, Kind::kGranted);
   }
   std::vector<std::string> in_order = names;
   std::sort(in_order.begin(), in_order.end());
   EXPECT_EQ(*locks_->Names("", 100), in_order);
-  for (const LockAsk& ask : asks) {
-    EXPECT_EQ(locks_->Look(ask.name)->parties.size(), 1u);
-    EXPECT_EQ(*Extend(*locks_, ask), Extended::kYes);
-    EXPECT_EQ(*Free(*locks_, ask), Freed::kYes);
+  for (const AcquireRequest& request : requests) {
+    EXPECT_EQ(locks_->Look(request.name)->parties.size(), 1u);
+    EXPECT_EQ(*Extend(*locks_, request), Extended::kYes);
+    EXPECT_EQ(*Free(*locks_, request), Freed::kYes);
   }
   EXPECT_TRUE(locks_->Names("", 100)->empty());
 }
@@ -90,7 +90,7 @@ TEST_F(EtcdLocksTest, KeysOfOthersHideNoName) {
   Start();
   Ask(*locks_, New("a"));
   Ask(*locks_, New("c"));
-  const auto client = EtcdClient::Open(*ParseEtcdPlace(server_->url()));
+  const auto client = EtcdClient::Open(*ParseEtcdEndpoint(server_->url()));
   const std::string names = "oncemq/lock/1/n" + std::string("\0\x01", 2);
   for (const char* foreign : {"", "b", "zz"}) {
     ASSERT_TRUE((*client)->Run(
@@ -106,9 +106,9 @@ TEST_F(EtcdLocksTest, ALeaseThatTheSessionDoesNotCarryIsRefused) {
   const auto longer = locks_->Ask(New("x", milliseconds(3'001)));
   ASSERT_FALSE(longer.has_value());
   EXPECT_EQ(longer.error().code, Code::kInvalid);
-  const LockAsk holder = New("x", milliseconds(3'000));
+  const AcquireRequest holder = New("x", milliseconds(3'000));
   EXPECT_EQ(Ask(*locks_, holder).kind, Kind::kGranted);
-  LockAsk greedy = holder;
+  AcquireRequest greedy = holder;
   greedy.lease = milliseconds(3'001);
   EXPECT_EQ(Extend(*locks_, greedy).error().code, Code::kInvalid);
   EXPECT_EQ(OpenEtcdLocks(server_->url(), {.session = std::chrono::seconds(1)}).error().code,
@@ -119,15 +119,15 @@ TEST_F(EtcdLocksTest, ALeaseThatTheSessionDoesNotCarryIsRefused) {
 // the key of the one that waits.
 TEST_F(EtcdLocksTest, TwoOfOneSessionExcludeEachOtherAndATryLeavesTheWaiterItsPlace) {
   Start();
-  const LockAsk holder = New();
-  const LockAsk waiter = New();
+  const AcquireRequest holder = New();
+  const AcquireRequest waiter = New();
   ASSERT_EQ(Ask(*locks_, holder).kind, Kind::kGranted);
   ASSERT_EQ(Ask(*locks_, waiter).kind, Kind::kQueued);
-  LockAsk tries = New();
+  AcquireRequest tries = New();
   tries.queue = false;
   EXPECT_EQ(Ask(*locks_, tries).kind, Kind::kBusy);
   EXPECT_EQ(*Free(*locks_, tries), Freed::kNotHeld);
-  LockAsk again = waiter;
+  AcquireRequest again = waiter;
   again.queue = false;
   EXPECT_EQ(Ask(*locks_, again).kind, Kind::kBusy);
   EXPECT_EQ(locks_->Look("x")->parties.size(), 2u);
@@ -139,9 +139,9 @@ TEST_F(EtcdLocksTest, TwoOfOneSessionExcludeEachOtherAndATryLeavesTheWaiterItsPl
 TEST_F(EtcdLocksTest, TwoEnginesServeEachOthersWaitersInTheirOrder) {
   Start();
   const auto other = Opened(server_->url());
-  const LockAsk holder = New();
-  const LockAsk first = New();
-  const LockAsk second = New();
+  const AcquireRequest holder = New();
+  const AcquireRequest first = New();
+  const AcquireRequest second = New();
   const Fence fence = Ask(*locks_, holder).fence;
   ASSERT_EQ(Ask(*other, first).kind, Kind::kQueued);
   ASSERT_EQ(Ask(*locks_, second).kind, Kind::kQueued);
@@ -160,8 +160,8 @@ TEST_F(EtcdLocksTest, TwoEnginesServeEachOthersWaitersInTheirOrder) {
 TEST_F(EtcdLocksTest, AHolderElsewhereIsAskedBackAndTheNextIsNot) {
   Start();
   const auto other = Opened(server_->url());
-  const LockAsk holder = New();
-  const LockAsk next = New();
+  const AcquireRequest holder = New();
+  const AcquireRequest next = New();
   ASSERT_EQ(Ask(*other, holder).kind, Kind::kGranted);
   ASSERT_EQ(Ask(*locks_, next).kind, Kind::kQueued);
   EXPECT_EQ(*locks_->AskBack("x"), 1u);
@@ -179,9 +179,9 @@ TEST_F(EtcdLocksTest, AHundredAndMoreAreExtendedAndFreedTogether) {
   }
   std::vector<LockClaim> claims;
   for (const std::string& name : names) {
-    const LockAsk ask = New(name);
-    ASSERT_EQ(Ask(*locks_, ask).kind, Kind::kGranted);
-    claims.push_back({name, ask.token, ask.lease});
+    const AcquireRequest request = New(name);
+    ASSERT_EQ(Ask(*locks_, request).kind, Kind::kGranted);
+    claims.push_back({name, request.token, request.lease});
   }
   std::vector<Extended> extended(claims.size());
   ASSERT_TRUE(locks_->Extend(claims, extended));
@@ -194,9 +194,9 @@ TEST_F(EtcdLocksTest, AHundredAndMoreAreExtendedAndFreedTogether) {
 // As when an operator removes it: what hangs on it is acknowledged no more.
 TEST_F(EtcdLocksTest, AHoldWhoseSessionWasTakenAwayIsGoneAndAskedForAnew) {
   Start();
-  const LockAsk holder = New();
+  const AcquireRequest holder = New();
   const Fence fence = Ask(*locks_, holder).fence;
-  const auto client = *EtcdClient::Open(*ParseEtcdPlace(server_->url()));
+  const auto client = *EtcdClient::Open(*ParseEtcdEndpoint(server_->url()));
   const std::string sessions = "oncemq/lock/1/s";
   const auto removed = client->Run(
       EtcdOp{.kind = EtcdOp::Kind::kDelete, .key = sessions, .end = EtcdEndOf(sessions)});
@@ -215,7 +215,7 @@ TEST_F(EtcdLocksTest, WaitersAreLimited) {
   const auto locks = Opened(server_->url(), {.max_waiters = 2});
   ASSERT_EQ(Ask(*locks, New()).kind, Kind::kGranted);
   ASSERT_EQ(Ask(*locks, New()).kind, Kind::kQueued);
-  const LockAsk second = New();
+  const AcquireRequest second = New();
   ASSERT_EQ(Ask(*locks, second).kind, Kind::kQueued);
   const auto third = locks->Ask(New());
   ASSERT_FALSE(third.has_value());
@@ -227,16 +227,16 @@ TEST_F(EtcdLocksTest, WaitersAreLimited) {
 TEST_F(EtcdLocksTest, AHandOverToOneOfTwentyWakesOneOnly) {
   Start();
   constexpr size_t kWaiters = 20;
-  const LockAsk holder = New();
+  const AcquireRequest holder = New();
   ASSERT_EQ(Ask(*locks_, holder).kind, Kind::kGranted);
-  std::vector<LockAsk> waiters;
+  std::vector<AcquireRequest> waiters;
   for (size_t i = 0; i < kWaiters; i++) {
     waiters.push_back(New());
     ASSERT_EQ(Ask(*locks_, waiters.back()).kind, Kind::kQueued);
   }
   std::atomic<size_t> wakes{0};
   std::vector<std::jthread> threads;
-  for (const LockAsk& waiter : waiters) {
+  for (const AcquireRequest& waiter : waiters) {
     threads.emplace_back([&, waiter] {
       do {
         EXPECT_TRUE(locks_->Await(waiter, Now() + kLong, {}));
@@ -256,7 +256,7 @@ TEST_F(EtcdLocksTest, AHandOverToOneOfTwentyWakesOneOnly) {
 TEST_F(EtcdLocksTest, ALineOfHundredsIsServedInItsOrder) {
   constexpr size_t kWaiters = 250;
   Start();
-  domain_ = *LockDomain::Open(locks_, {.place = milliseconds(2'000)});
+  domain_ = *LockDomain::Open(locks_, {.queue_lease = milliseconds(2'000)});
   auto holder = Acquired();
   std::mutex mutex;
   std::vector<Fence> served;
@@ -281,17 +281,17 @@ TEST_F(EtcdLocksTest, ALineOfHundredsIsServedInItsOrder) {
 // What keeps a place says little, however long the line is.
 TEST_F(EtcdLocksTest, WhoWaitsBehindSomebodyReadsNoLine) {
   const EtcdLockKeys keys("");
-  const LockAsk ask = New();
+  const AcquireRequest request = New();
   const EtcdClaim has{.key = "mine", .created = 2, .ahead = "before", .ahead_created = 1};
-  const EtcdTxn stays = EtcdAskTxn(keys, ask, has.key, {}, EtcdWay::kStay, 9, has);
+  const EtcdTxn stays = EtcdRequestTxn(keys, request, has.key, {}, EtcdWay::kStay, 9, has);
   EXPECT_TRUE(stays.then.empty());
-  const EtcdTxn whole = EtcdAskTxn(keys, ask, has.key, {}, EtcdWay::kLong, 9, has);
+  const EtcdTxn whole = EtcdRequestTxn(keys, request, has.key, {}, EtcdWay::kLong, 9, has);
   EXPECT_FALSE(whole.then.empty());
 }
 
 TEST_F(EtcdLocksTest, AYoungWaiterIsWokenAsQuicklyAsAWatchIs) {
   Start();
-  const auto client = *EtcdClient::Open(*ParseEtcdPlace(server_->url()));
+  const auto client = *EtcdClient::Open(*ParseEtcdEndpoint(server_->url()));
   constexpr size_t kRounds = 15;
   std::vector<microseconds> locks;
   std::vector<microseconds> watches;
@@ -304,8 +304,8 @@ TEST_F(EtcdLocksTest, AYoungWaiterIsWokenAsQuicklyAsAWatchIs) {
     return std::chrono::duration_cast<microseconds>(ended - began);
   };
   for (size_t round = 0; round < kRounds; round++) {
-    const LockAsk holder = New();
-    const LockAsk waiter = New();
+    const AcquireRequest holder = New();
+    const AcquireRequest waiter = New();
     ASSERT_EQ(Ask(*locks_, holder).kind, Kind::kGranted);
     ASSERT_EQ(Ask(*locks_, waiter).kind, Kind::kQueued);
     BootTime woken;

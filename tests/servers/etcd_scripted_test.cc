@@ -28,13 +28,13 @@ std::string Status(const std::string& version = "3.4.23") {
 TEST(ScriptedEtcdTest, AnOlderOneIsRefused) {
   for (const char* version : {"3.3.27", "2.9.9", "", "rubbish", "3"}) {
     const ScriptedEtcd etcd([&](const auto&, const auto&) { return Status(version); });
-    const auto client = EtcdClient::Open(*ParseEtcdPlace(etcd.url()), kPatientScript);
+    const auto client = EtcdClient::Open(*ParseEtcdEndpoint(etcd.url()), kPatientScript);
     ASSERT_FALSE(client.has_value()) << version;
     EXPECT_EQ(client.error().code, Code::kInvalid) << version;
   }
   for (const char* version : {"3.4.0", "3.10.1", "4.0.0"}) {
     const ScriptedEtcd etcd([&](const auto&, const auto&) { return Status(version); });
-    EXPECT_TRUE(EtcdClient::Open(*ParseEtcdPlace(etcd.url()), kPatientScript)) << version;
+    EXPECT_TRUE(EtcdClient::Open(*ParseEtcdEndpoint(etcd.url()), kPatientScript)) << version;
   }
 }
 
@@ -45,7 +45,7 @@ TEST(ScriptedEtcdTest, WhatIsNoAnswerIsAnErrorAndWhatWasDoneIsNotKnown) {
     const ScriptedEtcd etcd([&](const std::string& path, const auto&) {
       return path == "/v3/kv/txn" ? answer : Status();
     });
-    const auto client = EtcdClient::Open(*ParseEtcdPlace(etcd.url()), kPatientScript);
+    const auto client = EtcdClient::Open(*ParseEtcdEndpoint(etcd.url()), kPatientScript);
     ASSERT_TRUE(client.has_value());
     const auto txn = (*client)->Run(EtcdOp{.kind = EtcdOp::Kind::kPut, .key = "k"});
     ASSERT_FALSE(txn.has_value());
@@ -55,7 +55,7 @@ TEST(ScriptedEtcdTest, WhatIsNoAnswerIsAnErrorAndWhatWasDoneIsNotKnown) {
 
 TEST(ScriptedEtcdTest, AHeadThatComesByteByByteIsCutOffInTime) {
   ScriptedEtcd etcd([](const auto&, const auto&) { return Status(); });
-  const auto client = EtcdClient::Open(*ParseEtcdPlace(etcd.url()), kShortScript);
+  const auto client = EtcdClient::Open(*ParseEtcdEndpoint(etcd.url()), kShortScript);
   ASSERT_TRUE(client.has_value());
   etcd.Drip();
   const Clock& clock = SystemClock::Instance();
@@ -66,8 +66,8 @@ TEST(ScriptedEtcdTest, AHeadThatComesByteByByteIsCutOffInTime) {
   EXPECT_LT(clock.Boot() - began, kDripsFor * 2 / 3);
 }
 
-// One that was leader until a moment ago acknowledges the session; the ask is answered in the term
-// of the next leader, who may have ended it.
+// One that was leader until a moment ago acknowledges the session; the request is answered in the
+// term of the next leader, who may have ended it.
 TEST(ScriptedEtcdTest, AnAcknowledgementOfAnEarlierTermIsAskedForAgain) {
   std::atomic<int> kept{0};
   std::atomic<int> kept_before{0};  // the second ask; a session is kept by itself, too
@@ -105,9 +105,11 @@ TEST(ScriptedEtcdTest, AnAcknowledgementOfAnEarlierTermIsAskedForAgain) {
   const auto locks =
       OpenEtcdLocks(etcd.url(), {.connect = kPatientScript.connect, .call = kPatientScript.call});
   ASSERT_TRUE(locks.has_value()) << ToString(locks.error());
-  const LockAsk ask{
-      .name = "x", .token = {1, 1}, .lease = milliseconds(9'000), .place = milliseconds(9'000)};
-  const auto answer = (*locks)->Ask(ask);
+  const AcquireRequest request{.name = "x",
+                               .token = {1, 1},
+                               .lease = milliseconds(9'000),
+                               .queue_lease = milliseconds(9'000)};
+  const auto answer = (*locks)->Ask(request);
   ASSERT_TRUE(answer.has_value()) << ToString(answer.error());
   EXPECT_EQ(answer->kind, LockAnswer::Kind::kGranted);
   EXPECT_EQ(answer->fence.token, 9u);
@@ -150,8 +152,10 @@ TEST(ScriptedEtcdTest, WhatAnAskMadeBeforeTheStoreWasSealedIsRemoved) {
   const auto locks =
       OpenEtcdLocks(etcd.url(), {.connect = kPatientScript.connect, .call = kPatientScript.call});
   ASSERT_TRUE(locks.has_value()) << ToString(locks.error());
-  const auto answer = (*locks)->Ask(
-      {.name = "x", .token = {1, 1}, .lease = milliseconds(9'000), .place = milliseconds(9'000)});
+  const auto answer = (*locks)->Ask({.name = "x",
+                                     .token = {1, 1},
+                                     .lease = milliseconds(9'000),
+                                     .queue_lease = milliseconds(9'000)});
   ASSERT_TRUE(answer.has_value()) << ToString(answer.error());
   EXPECT_EQ(answer->kind, LockAnswer::Kind::kSealed);
   EXPECT_EQ(asked, 2);
@@ -160,15 +164,17 @@ TEST(ScriptedEtcdTest, WhatAnAskMadeBeforeTheStoreWasSealedIsRemoved) {
 
 // The server would find a watch from an earlier revision late, a tenth of a second as a rule.
 TEST(ScriptedEtcdTest, AWaiterWatchesFromNowOn) {
-  const LockAsk ask{
-      .name = "x", .token = {1, 2}, .lease = milliseconds(9'000), .place = milliseconds(9'000)};
+  const AcquireRequest request{.name = "x",
+                               .token = {1, 2},
+                               .lease = milliseconds(9'000),
+                               .queue_lease = milliseconds(9'000)};
   const EtcdLockKeys keys("");
   const auto entry = [](const std::string& key, const std::string& facts) {
     return R"({"key":")" + Base64Encode(key) + R"(",)" + facts + "}";
   };
   const std::string line =
-      entry(keys.Ask(ask.name, ask.mode, {1, 1}), R"("create_revision":"8")") + "," +
-      entry(keys.Ask(ask.name, ask.mode, ask.token), R"("create_revision":"9")");
+      entry(keys.Ask(request.name, request.mode, {1, 1}), R"("create_revision":"8")") + "," +
+      entry(keys.Ask(request.name, request.mode, request.token), R"("create_revision":"9")");
   const std::string session = entry(keys.Session(77), R"("mod_revision":"6")");
   std::atomic<int> asked{0};
   std::atomic<int> watches{0};
@@ -208,11 +214,11 @@ TEST(ScriptedEtcdTest, AWaiterWatchesFromNowOn) {
   const auto locks =
       OpenEtcdLocks(etcd.url(), {.connect = milliseconds(20'000), .call = milliseconds(20'000)});
   ASSERT_TRUE(locks.has_value()) << ToString(locks.error());
-  const auto answer = (*locks)->Ask(ask);
+  const auto answer = (*locks)->Ask(request);
   ASSERT_TRUE(answer.has_value()) << ToString(answer.error());
   ASSERT_EQ(answer->kind, LockAnswer::Kind::kQueued);
   const BootTime until = SystemClock::Instance().Boot() + std::chrono::seconds(30);
-  const auto waited = (*locks)->Await(ask, until, {});
+  const auto waited = (*locks)->Await(request, until, {});
   EXPECT_TRUE(waited.has_value()) << ToString(waited.error());
   EXPECT_EQ(watches, 1);
   EXPECT_EQ(from_the_past, 0);
@@ -239,7 +245,7 @@ TEST(ScriptedEtcdTest, AnAcknowledgementThatCameTooLateForAShortLeaseIsAskedForA
     return "{" + ScriptedEtcd::Header(6, 2) +
            R"(,"succeeded":true,"responses":[{"response_put":{}}]})";
   });
-  const auto client = EtcdClient::Open(*ParseEtcdPlace(etcd.url()), kPatientScript);
+  const auto client = EtcdClient::Open(*ParseEtcdEndpoint(etcd.url()), kPatientScript);
   ASSERT_TRUE(client.has_value());
   const EtcdLockKeys keys("");
   LockDoubts doubts;

@@ -19,32 +19,32 @@ using LockEngines = std::vector<std::shared_ptr<LockEngine>>;
 
 inline constexpr milliseconds kWaitsFor{60'000};  // only a wake ends such a wait
 
-inline LockAsk WaiterOf(uint64_t attempt, std::string_view name = "x") {
-  return {.name = name, .token = {0xC0DE, attempt}, .lease = kWaitsFor, .place = kWaitsFor};
+inline AcquireRequest WaiterOf(uint64_t attempt, std::string_view name = "x") {
+  return {.name = name, .token = {0xC0DE, attempt}, .lease = kWaitsFor, .queue_lease = kWaitsFor};
 }
 
-inline LockAnswer::Kind AskedBy(LockEngine& engine, const LockAsk& ask) {
-  const auto answer = engine.Ask(ask);
+inline LockAnswer::Kind AskedBy(LockEngine& engine, const AcquireRequest& request) {
+  const auto answer = engine.Ask(request);
   EXPECT_TRUE(answer.has_value()) << ToString(answer.error());
   return answer ? answer->kind : LockAnswer::Kind::kSealed;
 }
 
-inline void FreedBy(LockEngine& engine, const LockAsk& ask) {
-  const LockClaim claim{ask.name, ask.token};
+inline void FreedBy(LockEngine& engine, const AcquireRequest& request) {
+  const LockClaim claim{request.name, request.token};
   Freed freed{};
   EXPECT_TRUE(engine.Free({&claim, 1}, {&freed, 1}));
 }
 
-inline void AwaitedBy(LockEngine& engine, const LockAsk& ask) {
-  EXPECT_TRUE(engine.Await(ask, SystemClock::Instance().Boot() + kWaitsFor, {}));
+inline void AwaitedBy(LockEngine& engine, const AcquireRequest& request) {
+  EXPECT_TRUE(engine.Await(request, SystemClock::Instance().Boot() + kWaitsFor, {}));
 }
 
 // Whoever waits first begins to listen, and all who wait are woken when the engine hears: so that
 // wake is nobody's any more.
 inline void UntilEachHears(const LockEngines& engines) {
   for (const auto& engine : engines) {
-    const LockAsk holder = WaiterOf(1'000'001, "hears");
-    const LockAsk waiter = WaiterOf(1'000'002, "hears");
+    const AcquireRequest holder = WaiterOf(1'000'001, "hears");
+    const AcquireRequest waiter = WaiterOf(1'000'002, "hears");
     ASSERT_EQ(AskedBy(*engine, holder), LockAnswer::Kind::kGranted);
     ASSERT_EQ(AskedBy(*engine, waiter), LockAnswer::Kind::kQueued);
     AwaitedBy(*engine, waiter);
@@ -60,7 +60,7 @@ struct HandOvers {
 
 // The first of the engines holds the name; then each of the waiters, who come in turn to each.
 inline HandOvers HandThrough(const LockEngines& engines, size_t waiters) {
-  const LockAsk holder = WaiterOf(1'000'000);
+  const AcquireRequest holder = WaiterOf(1'000'000);
   EXPECT_EQ(AskedBy(*engines[0], holder), LockAnswer::Kind::kGranted);
   for (size_t i = 0; i < waiters; i++) {
     EXPECT_EQ(AskedBy(*engines[i % engines.size()], WaiterOf(i)), LockAnswer::Kind::kQueued);

@@ -175,36 +175,37 @@ void Search::EndOthers(LinearState& state, size_t owner, const Owners& ended, in
 }
 
 bool Search::Grant(LinearState& state, const OneCall& call, const Owners& ended, int64_t& at) {
-  const LockCall& ask = call.call;
-  const int64_t ends = ask.asked_at + ask.lease - ask.lease / 1'000;
+  const LockCall& request = call.call;
+  const int64_t ends = request.asked_at + request.lease - request.lease / 1'000;
   const auto own = std::find_if(state.holds.begin(), state.holds.end(),
                                 [&](const LinearHold& hold) { return hold.owner == call.owner; });
-  if (own != state.holds.end() && own->fence == ask.fence) {
+  if (own != state.holds.end() && own->fence == request.fence) {
     own->ends = ends;
     return true;
   }
   if (own != state.holds.end()) {
-    at = ask.fence.epoch > own->fence.epoch ? at : std::max(at, MayEnd(*own));
+    at = request.fence.epoch > own->fence.epoch ? at : std::max(at, MayEnd(*own));
     state.holds.erase(own);
   }
   EndOthers(state, call.owner, ended, at);
-  // One that is held beside others may have been granted earlier, by an ask that was not answered.
+  // One that is held beside others may have been granted earlier, by a request that was not
+  // answered.
   const Owner& owner = owners_[call.owner];
   const int64_t may_hold =
-      rules_.fences_of_asks ? std::min(owner.asked_open, owner.asked_queued) : owner.may_hold();
+      rules_.fences_of_requests ? std::min(owner.asked_open, owner.asked_queued) : owner.may_hold();
   const auto mine = static_cast<size_t>(owner.mode);
   Fence against;  // the last of those that it excludes
   for (size_t mode = 0; mode < state.last.size(); mode++) {
     against = mode == mine ? against : std::max(against, state.last[mode]);
   }
-  const bool earlier =
-      owner.mode != LockMode::kExclusive && may_hold < ask.answered_at && ask.fence > against;
-  if (!ask.fence.empty() && ask.fence <= std::max(against, state.last[mine]) && !earlier) {
+  const bool earlier = owner.mode != LockMode::kExclusive && may_hold < request.answered_at &&
+                       request.fence > against;
+  if (!request.fence.empty() && request.fence <= std::max(against, state.last[mine]) && !earlier) {
     why_ = "its fence is not greater than that of an earlier grant";
     return false;
   }
-  state.last[mine] = std::max(state.last[mine], ask.fence);
-  state.holds.push_back({call.owner, owner.mode, ask.fence, ends});
+  state.last[mine] = std::max(state.last[mine], request.fence);
+  state.holds.push_back({call.owner, owner.mode, request.fence, ends});
   return true;
 }
 

@@ -15,19 +15,20 @@
 // M3  A call that was not answered may be done at any time after its sending, or never:
 //     - an extension changes nothing that anybody may rely on, so it is left out;
 //     - a release lets the hold of its token end from its sending on;
-//     - an ask may have left a hold that nobody knows of. It ends whenever it likes, and is seen
+//     - a request may have left a hold that nobody knows of. It ends whenever it likes, and is seen
 //       only where its token is extended, freed, or granted with an earlier fence than others who
-//       hold beside it. An ask that was queued, and whose token was never granted, is the same: in
-//       some stores the first in the line holds before it asks.
+//       hold beside it. A request that was queued, and whose token was never granted, is the same:
+//       in some stores the first in the line holds before it asks.
 // M4  `gone` and `not held` need that the hold has ended, or never was.
 // M5  `busy`, `queued`, `later` and refusals say nothing about holds: a store may keep a name for
 //     those who wait, the dead among them.
 //
 // M6  Where a counted grant needs that some of those who are counted have ended, any of them may be
-//     those: each choice is an order of its own. What an ask that was not answered may have left is
-//     judged by the highest limit of those who hold, as nobody knows when it came.
+//     those: each choice is an order of its own. What a request that was not answered may have left
+//     is judged by the highest limit of those who hold, as nobody knows when it came.
 // M7  Where two stores are asked (half_grants), one of them may have granted what the other one
-//     still holds for somebody else. Freeing that needs an ask before it, and ends no other hold.
+//     still holds for somebody else. Freeing that needs a request before it, and ends no other
+//     hold.
 //
 // What it does not know: evictions. Holds that overlap on purpose (AcquireOptions::fenced, while a
 // store is drained) are for the fences' judge. Where a token is asked for again in a later epoch,
@@ -52,8 +53,8 @@ struct LinearRules {
   bool keeps_holds = true;
   // Of readers that waited and hold together, the fences are in the order in which they asked
   // first.
-  bool fences_of_asks = false;
-  // An ask that was queued, or not answered, may have been granted by one of two stores.
+  bool fences_of_requests = false;
+  // A request that was queued, or not answered, may have been granted by one of two stores.
   bool half_grants = false;
   uint64_t most_steps = 2'000'000;
 };

@@ -98,16 +98,16 @@ TEST(LinearLocks, AReaderWhoseFirstAskWasLostKeepsItsPlaceAmongTheFences) {
 }
 
 TEST(LinearLocks, AReaderThatWaitedKeepsItsPlaceAmongTheFencesWhereTheseAreOfTheAsks) {
-  const LinearRules asks{.fences_of_asks = true};
+  const LinearRules requests{.fences_of_requests = true};
   const LockCall waits = Shared(Queued(1, 0, 5));
   const LockCall other = Shared(Granted(2, 20, 30, 8));
   const LockCall late = Shared(Granted(1, 40, 50, 7));
-  EXPECT_TRUE(Can({waits, other, late}, asks));
+  EXPECT_TRUE(Can({waits, other, late}, requests));
   EXPECT_FALSE(Can({waits, other, late})) << "elsewhere a fence is of the grant";
-  EXPECT_FALSE(Can({other, late}, asks)) << "it did not wait";
-  EXPECT_FALSE(Can({waits, Granted(3, 6, 7, 8), Freed(3, 8, 9), late}, asks));
-  EXPECT_FALSE(
-      Can({Queued(1, 0, 5), Granted(2, 20, 30, 8), Freed(2, 32, 35), Granted(1, 40, 50, 7)}, asks))
+  EXPECT_FALSE(Can({other, late}, requests)) << "it did not wait";
+  EXPECT_FALSE(Can({waits, Granted(3, 6, 7, 8), Freed(3, 8, 9), late}, requests));
+  EXPECT_FALSE(Can(
+      {Queued(1, 0, 5), Granted(2, 20, 30, 8), Freed(2, 32, 35), Granted(1, 40, 50, 7)}, requests))
       << "only those who share";
 }
 

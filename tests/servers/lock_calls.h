@@ -34,8 +34,8 @@ struct LockCall {
   std::string name;
   Token token;
   What what = What::kAsk;
-  LockMode mode = LockMode::kExclusive;  // of an ask
-  int64_t lease = 0;                     // of an ask or an extension
+  LockMode mode = LockMode::kExclusive;  // of a request
+  int64_t lease = 0;                     // of a request or an extension
   int64_t asked_at = 0;
   int64_t answered_at = kNever;
   Answer answer = Answer::kOpen;

@@ -126,9 +126,9 @@ TEST_F(CatalogueSwitch, NoArgumentBesideACatalogueIsIgnored) {
 
 // Whoever says an application means its space: the environment's address is not a way round.
 TEST_F(CatalogueSwitch, WhoSaysAnApplicationIsNotSentToTheAddressOfTheEnvironment) {
-  Process asks({.command = ShellLine("lock show x --application payments --scope settlement"),
-                .environment = {{"ONCEMQ_LOCKS", a_->url()}}});
-  EXPECT_EQ(asks.Wait(std::chrono::seconds(30)), 2);
+  Process requests({.command = ShellLine("lock show x --application payments --scope settlement"),
+                    .environment = {{"ONCEMQ_LOCKS", a_->url()}}});
+  EXPECT_EQ(requests.Wait(std::chrono::seconds(30)), 2);
   EXPECT_THAT(ReadAll(err_), HasSubstr("which catalogue of stores?"));
 }
 

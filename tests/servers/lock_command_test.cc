@@ -82,7 +82,7 @@ TEST_F(LockCommand, EndsTheHoldThatIsMeantAndNoOther) {
   EXPECT_EQ(right.code, 0) << right.err;
   EXPECT_NE(right.err.find("\"command\":\"lock release\""), std::string::npos) << "an audit line";
   EXPECT_FALSE(*(*lease)->Confirm());
-  EXPECT_EQ((*lease)->lost(), Lost::kTaken);
+  EXPECT_EQ((*lease)->lost(), LeaseLoss::kTaken);
 }
 
 TEST_F(LockCommand, AsksAHolderBack) {

@@ -41,7 +41,7 @@ void IsToldBeforeItRenews(const Result<std::shared_ptr<LockEngine>>& engine,
   const BootTime ended = BootNow();
   EXPECT_TRUE(ToldWithin((*lease)->stop(), kLease / 4));
   const BootTime told = BootNow();
-  EXPECT_EQ((*lease)->lost(), Lost::kTaken);
+  EXPECT_EQ((*lease)->lost(), LeaseLoss::kTaken);
   EXPECT_LT(told - asked, kLease / 3) << "then it would have renewed";
   ::testing::Test::RecordProperty("told_after_ms",
                                   std::chrono::floor<milliseconds>(told - ended).count());
@@ -70,7 +70,7 @@ TEST(LockDoubts, AZooKeeperThatEndsTheSession) {
 TEST(LockDoubts, AnEtcdWhoseLeaseIsRevoked) {
   ONCEMQ_REQUIRE_ETCD();
   const auto server = EtcdServer::Start();
-  const auto client = EtcdClient::Open(*ParseEtcdPlace(server->url()));
+  const auto client = EtcdClient::Open(*ParseEtcdEndpoint(server->url()));
   IsToldBeforeItRenews(
       OpenEtcdLocks(server->url(),
                     {.connect = kConnect,

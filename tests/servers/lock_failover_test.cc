@@ -26,7 +26,7 @@ class LockFailover : public LockStorm {
     replication_ = std::make_unique<TcpProxy>(master_->port());
     replica_ = RedisServer::Start({"--repl-diskless-sync-delay", "0", "--replicaof", "127.0.0.1",
                                    std::to_string(replication_->port())});
-    const auto client = RedisClient::Open(*ParseRedisPlace(master_->url()));
+    const auto client = RedisClient::Open(*ParseRedisEndpoint(master_->url()));
     ASSERT_TRUE(client.has_value()) << ToString(client.error());
     ASSERT_TRUE(Eventually(std::chrono::seconds(60), [&] {
       const auto said = (*client)->Run(RedisCommand{"INFO", "replication"});

@@ -32,7 +32,7 @@ int Main(const PlayerOptions& options) {
   // Who is to stop has a while for it, though the machine is busy.
   auto domain = engine ? LockDomain::Open(*engine, {.lease = options.lease,
                                                     .margin = options.lease / 4,
-                                                    .place = options.place})
+                                                    .queue_lease = options.queue_lease})
                        : engine.error();
   if (!domain) {
     std::fprintf(stderr, "lock_leader: %s\n", ToString(domain.error()).c_str());

@@ -173,9 +173,10 @@ class CountingLocks final : public ForwardingLocks {
   CountingLocks(std::shared_ptr<LockEngine> inner, Counts& counts)
       : ForwardingLocks(std::move(inner)), counts_(counts) {}
 
-  Status Await(const LockAsk& ask, BootTime until, const std::stop_token& stop) override {
+  Status Await(const AcquireRequest& request, BootTime until,
+               const std::stop_token& stop) override {
     counts_.waiting++;
-    const Status done = ForwardingLocks::Await(ask, until, stop);
+    const Status done = ForwardingLocks::Await(request, until, stop);
     counts_.waiting--;
     counts_.wakes += SystemClock::Instance().Boot() < until ? 1 : 0;
     return done;
@@ -195,7 +196,7 @@ int WakesOfHandOvers(const std::function<Result<std::shared_ptr<LockEngine>>()>&
     const auto engine = open_engine();
     ASSERT_TRUE(engine.has_value()) << ToString(engine.error());
     const auto domain = *LockDomain::Open(std::make_shared<CountingLocks>(*engine, counts),
-                                          {.place = milliseconds(9'000)});
+                                          {.queue_lease = milliseconds(9'000)});
     auto lease = domain->Acquire("x");
     ASSERT_TRUE(lease.has_value() && lease->has_value());
     const int others = kWaiters - had_it++;

@@ -239,7 +239,7 @@ int Main(const PlayerOptions& options) {
   }
   const auto domain = LockDomain::Open(
       std::make_shared<RecordingLocks>(*engine, options.directory / "calls"),
-      {.lease = options.lease, .place = options.place, .patience = milliseconds(100)});
+      {.lease = options.lease, .queue_lease = options.queue_lease, .patience = milliseconds(100)});
   if (!domain) {
     std::fprintf(stderr, "lock_player: %s\n", ToString(domain.error()).c_str());
     return 1;

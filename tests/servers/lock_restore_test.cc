@@ -21,12 +21,12 @@ class LockRestore : public SwitchStorm {
     OpenOperator(like);
     like.session = milliseconds(2'000);
     like.readers = 25;
-    rules_.fences_of_asks = true;
+    rules_.fences_of_requests = true;
     JoinAll(like);
   }
   static std::string Url(uint16_t port) { return "etcd://127.0.0.1:" + std::to_string(port); }
   int64_t Revision() const {
-    const auto client = EtcdClient::Open(*ParseEtcdPlace(x_->url()));
+    const auto client = EtcdClient::Open(*ParseEtcdEndpoint(x_->url()));
     const auto answer = client ? (*client)->Run(EtcdOp{.kind = EtcdOp::Kind::kRange, .key = "none"})
                                : client.error();
     EXPECT_TRUE(answer.has_value()) << ToString(answer.error());

@@ -16,7 +16,7 @@ class LockSessions : public LockStorm {
     ONCEMQ_REQUIRE_ZOOKEEPER();
     server_ = ZooKeeperServer::Start();
     MakeNetworks({server_->port()});
-    rules_.fences_of_asks = true;
+    rules_.fences_of_requests = true;
     for (const auto& network : networks_) {
       PlayerOptions player = NewPlayer();
       player.at = "zookeeper://127.0.0.1:" + std::to_string(network->port());

@@ -23,13 +23,13 @@ class LockStorms : public LockStorm, public ::testing::WithParamInterface<StormE
     server_ = GetParam().start(keeps);
     lease_ = GetParam().lease;
     session_ = GetParam().session;
-    rules_.fences_of_asks = GetParam().fences_of_asks;
+    rules_.fences_of_requests = GetParam().fences_of_requests;
     MakeNetworks(server_->ports());
     for (size_t i = 0; i < kPlayers; i++) {
       PlayerOptions player = NewPlayer();
       player.session = session_;
       player.lease = lease_;
-      player.place = lease_;
+      player.queue_lease = lease_;
       player.hold = 2 * lease_;
       player.wait = 2 * lease_;
       player.readers = readers;

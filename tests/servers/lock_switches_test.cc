@@ -25,16 +25,16 @@ class LockSwitches : public SwitchStorm {
     }
     x_ = x.start(true);
     y_ = y.start(true);
-    at_x_ = PlaceOf(*x_);
-    at_y_ = PlaceOf(*y_);
+    at_x_ = EndpointOf(*x_);
+    at_y_ = EndpointOf(*y_);
     lease_ = std::max(x.lease, y.lease);
     session_ = std::max(x.session, y.session);
     // Of each kind: in the middle of a switch a reader that waits in the store that is to come has
     // its fence from the one in force already, where it was granted. Others may pass it then.
-    rules_.fences_of_asks = true;
+    rules_.fences_of_requests = true;
     rules_.half_grants = true;
   }
-  static Place PlaceOf(const StormServer& server) {
+  static Endpoint EndpointOf(const StormServer& server) {
     return {server.ports().front(), [&server](uint16_t port) {
               PlayerOptions player;
               server.Put(player, {port});
@@ -51,7 +51,7 @@ class LockSwitches : public SwitchStorm {
   PlayerOptions Those(milliseconds lease, milliseconds hold) {
     PlayerOptions player = NewPlayer();
     player.lease = lease;
-    player.place = lease_;
+    player.queue_lease = lease_;
     player.hold = hold;
     player.session = session_;
     player.longest = longest_;
@@ -139,10 +139,10 @@ INSTANTIATE_TEST_SUITE_P(Locks, LockSwitchesBetween,
 class LockSwitchesByNetwork : public LockSwitches {
  protected:
   void SetUp() override {
-    const StormEngine& place = StormEngineOf("etcd");
-    ONCEMQ_REQUIRE_BACKEND(place.missing());
-    record_ = place.start(true);
-    at_record_ = PlaceOf(*record_);
+    const StormEngine& etcd = StormEngineOf("etcd");
+    ONCEMQ_REQUIRE_BACKEND(etcd.missing());
+    record_ = etcd.start(true);
+    at_record_ = EndpointOf(*record_);
     LockSwitches::SetUp();
   }
   // Under the epoch that is in force now.

@@ -15,9 +15,9 @@ namespace oncemq::testing {
 
 inline Result<std::unique_ptr<SqlClient>> OpenMariadbAt(const std::string& url,
                                                         const SqlTimes& times, size_t connections) {
-  const auto place = ParseMariadbPlace(url);
-  EXPECT_TRUE(place.has_value()) << ToString(place.error());
-  return OpenMariadb(*place, times, connections);
+  const auto endpoint = ParseMariadbEndpoint(url);
+  EXPECT_TRUE(endpoint.has_value()) << ToString(endpoint.error());
+  return OpenMariadb(*endpoint, times, connections);
 }
 
 class MariadbTest : public SqlClientFixture<MariadbServer, OpenMariadbAt> {

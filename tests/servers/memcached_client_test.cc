@@ -27,7 +27,8 @@ class MemcachedClientTest : public ::testing::Test {
 
   void Start(const MemcachedTimes& times = kPatient, size_t connections = 16) {
     server_ = MemcachedServer::Start();
-    auto client = MemcachedClient::Open(*ParseMemcachedPlace(server_->url()), times, connections);
+    auto client =
+        MemcachedClient::Open(*ParseMemcachedEndpoint(server_->url()), times, connections);
     ASSERT_TRUE(client.has_value()) << ToString(client.error());
     client_ = *std::move(client);
   }

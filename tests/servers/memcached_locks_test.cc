@@ -45,23 +45,27 @@ class MemcachedLocksTest : public ::testing::Test {
     server_ = MemcachedServer::Start(std::move(arguments));
     locks_ = Open(server_->url());
   }
-  LockAsk New(milliseconds lease = kLong, std::string_view name = "x") {
-    return {.name = name, .token = {9, ++asks_}, .lease = lease, .place = lease, .who = "a test"};
+  AcquireRequest New(milliseconds lease = kLong, std::string_view name = "x") {
+    return {.name = name,
+            .token = {9, ++requests_},
+            .lease = lease,
+            .queue_lease = lease,
+            .who = "a test"};
   }
-  static Kind Asked(LockEngine& locks, const LockAsk& ask) {
-    const auto answer = locks.Ask(ask);
+  static Kind Asked(LockEngine& locks, const AcquireRequest& request) {
+    const auto answer = locks.Ask(request);
     EXPECT_TRUE(answer.has_value()) << ToString(answer.error());
     return answer ? answer->kind : Kind::kSealed;
   }
-  static Extended Extend(LockEngine& locks, const LockAsk& ask) {
-    const LockClaim claim{ask.name, ask.token, ask.lease};
+  static Extended Extend(LockEngine& locks, const AcquireRequest& request) {
+    const LockClaim claim{request.name, request.token, request.lease};
     Extended answer = Extended::kGone;
     const Status done = locks.Extend({&claim, 1}, {&answer, 1});
     EXPECT_TRUE(done.has_value()) << ToString(done.error());
     return answer;
   }
-  static Freed Free(LockEngine& locks, const LockAsk& ask) {
-    const LockClaim claim{ask.name, ask.token, {}};
+  static Freed Free(LockEngine& locks, const AcquireRequest& request) {
+    const LockClaim claim{request.name, request.token, {}};
     Freed answer = Freed::kNotHeld;
     const Status done = locks.Free({&claim, 1}, {&answer, 1});
     EXPECT_TRUE(done.has_value()) << ToString(done.error());
@@ -78,7 +82,7 @@ class MemcachedLocksTest : public ::testing::Test {
   // Until there is room for nothing, of any size that a lock has.
   void Fill() {
     const auto client =
-        *MemcachedClient::Open(*ParseMemcachedPlace(server_->url()), {kPatience, kPatience});
+        *MemcachedClient::Open(*ParseMemcachedEndpoint(server_->url()), {kPatience, kPatience});
     for (size_t size = 20'000; size >= 1; size = size * 9 / 10) {
       const std::string value(size, 'v');
       for (int i = 0;; i++) {
@@ -103,7 +107,7 @@ class MemcachedLocksTest : public ::testing::Test {
 
   std::unique_ptr<MemcachedServer> server_;
   std::shared_ptr<LockEngine> locks_;
-  uint64_t asks_ = 0;
+  uint64_t requests_ = 0;
 };
 
 TEST_F(MemcachedLocksTest, AServerThatMayEvictIsRefusedUnlessTheAddressAllowsIt) {
@@ -130,7 +134,7 @@ TEST_F(MemcachedLocksTest, NobodyElseIsGrantedANameBeforeItsLeaseIsOver) {
     SleepFor(milliseconds(350));  // behind the server's tick, so that the next one comes too early
     const BootTime sent = BootNow();
     ASSERT_EQ(Asked(*locks_, New(milliseconds(1'000))), Kind::kGranted);
-    const LockAsk next = New(milliseconds(1'000));
+    const AcquireRequest next = New(milliseconds(1'000));
     EXPECT_TRUE(Eventually(kPatience, [&] { return Asked(*other, next) == Kind::kGranted; }));
     EXPECT_GE(BootNow() - sent, milliseconds(1'000)) << round;
     ASSERT_EQ(Free(*other, next), Freed::kYes);
@@ -144,19 +148,19 @@ TEST_F(MemcachedLocksTest, AGrantJustBehindAPauseOfTheServerLastsForItsLease) {
   ASSERT_EQ(Asked(*locks_, New(kLong, "before")), Kind::kGranted);
   server_->process().Pause();
   SleepFor(milliseconds(6'000));
-  const LockAsk ask = New(milliseconds(1'000));
+  const AcquireRequest request = New(milliseconds(1'000));
   BootTime until;
-  std::jthread asks([&] {
+  std::jthread requests([&] {
     for (bool granted = false; !granted;) {
-      until = BootNow() + ask.lease;
-      const auto answer = locks_->Ask(ask);
+      until = BootNow() + request.lease;
+      const auto answer = locks_->Ask(request);
       granted = answer && answer->kind == Kind::kGranted;
     }
   });
   SleepFor(milliseconds(100));
   server_->process().Continue();
-  asks.join();
-  const LockAsk next = New();
+  requests.join();
+  const AcquireRequest next = New();
   ASSERT_TRUE(Eventually(kPatience, [&] { return Asked(*other, next) == Kind::kGranted; }));
   EXPECT_GE(BootNow(), until);
 }
@@ -170,10 +174,10 @@ TEST_F(MemcachedLocksTest, ADeadHoldersNameComesFreeSoonAfterItsLease) {
 
 TEST_F(MemcachedLocksTest, AHoldThatEndedIsNotExtendedThoughTheServerHasItStill) {
   Start();
-  const LockAsk ask = New(milliseconds(200));
-  ASSERT_EQ(Asked(*locks_, ask), Kind::kGranted);
+  const AcquireRequest request = New(milliseconds(200));
+  ASSERT_EQ(Asked(*locks_, request), Kind::kGranted);
   SleepFor(milliseconds(210));
-  EXPECT_EQ(Extend(*locks_, ask), Extended::kGone);
+  EXPECT_EQ(Extend(*locks_, request), Extended::kGone);
   EXPECT_TRUE(locks_->Look("x")->parties.empty());
 }
 
@@ -181,9 +185,9 @@ TEST_F(MemcachedLocksTest, AHoldThatEndedIsNotExtendedThoughTheServerHasItStill)
 TEST_F(MemcachedLocksTest, ALateReleaseDoesNotHitTheNextHolder) {
   Start();
   const auto other = Open(server_->url());
-  const LockAsk former = New(milliseconds(300));
+  const AcquireRequest former = New(milliseconds(300));
   ASSERT_EQ(Asked(*locks_, former), Kind::kGranted);
-  const LockAsk next = New();
+  const AcquireRequest next = New();
   ASSERT_TRUE(Eventually(kPatience, [&] { return Asked(*other, next) == Kind::kGranted; }));
   EXPECT_EQ(Free(*locks_, former), Freed::kNotHeld);
   EXPECT_EQ(Extend(*other, next), Extended::kYes);
@@ -192,7 +196,7 @@ TEST_F(MemcachedLocksTest, ALateReleaseDoesNotHitTheNextHolder) {
 // A newer command (ms) would drop what lies there when there is no room for what is to come.
 TEST_F(MemcachedLocksTest, AFullServerFreesNobodyAndGrantsNothing) {
   Start({"-M", "-m", "2", "-o", "no_lru_crawler"});
-  const LockAsk holder = New();
+  const AcquireRequest holder = New();
   ASSERT_EQ(Asked(*locks_, holder), Kind::kGranted);
   Fill();
   const auto other = Open(server_->url());
@@ -213,20 +217,20 @@ TEST_F(MemcachedLocksTest, AHoldThatIsStoredIsTakenBackWhenTheAskFailsBehindIt) 
   Start({"-M", "-m", "2", "-o", "no_lru_crawler"});
   Fill();
   MakeRoomForHolds();
-  const LockAsk ask = New();
-  const auto failed = locks_->Ask(ask);
+  const AcquireRequest request = New();
+  const auto failed = locks_->Ask(request);
   ASSERT_FALSE(failed.has_value());
   EXPECT_EQ(failed.error().code, Code::kFull);
   EXPECT_EQ(failed.error().effect, Effect::kUnknown);
   EXPECT_EQ(locks_->Look("x")->parties.size(), 1u);
-  EXPECT_EQ(Free(*locks_, ask), Freed::kYes);
+  EXPECT_EQ(Free(*locks_, request), Freed::kYes);
 }
 
 TEST_F(MemcachedLocksTest, TwoNamesWithOneKeyAreNeverConfused) {
   Start();
   ASSERT_EQ(Asked(*locks_, New(kLong, "a")), Kind::kGranted);
   const auto client =
-      *MemcachedClient::Open(*ParseMemcachedPlace(server_->url()), {kPatience, kPatience});
+      *MemcachedClient::Open(*ParseMemcachedEndpoint(server_->url()), {kPatience, kPatience});
   const std::string of_a = MemcachedKey("oncemq:lock:0:", "0::a");
   const std::string of_b = MemcachedKey("oncemq:lock:0:", "0::b");
   const auto a = client->Run({MemcachedCommand::Kind::kGet, of_a});
@@ -242,7 +246,7 @@ TEST_F(MemcachedLocksTest, TwoNamesWithOneKeyAreNeverConfused) {
 TEST_F(MemcachedLocksTest, EpochsHaveNothingToDoWithEachOtherAndNothingIsSealed) {
   Start();
   ASSERT_EQ(Asked(*locks_, New()), Kind::kGranted);
-  LockAsk later = New();
+  AcquireRequest later = New();
   later.epoch = 3;
   EXPECT_EQ(Asked(*locks_, later), Kind::kGranted);
   EXPECT_EQ(Extend(*locks_, later), Extended::kYes);
@@ -281,7 +285,7 @@ TEST_F(MemcachedLocksTest, AHolderIsToldWhenTheServerForgotIt) {
   server_->Kill9();
   server_->Restart();
   UntilTold((*lease)->stop());
-  EXPECT_EQ((*lease)->lost(), Lost::kTaken);
+  EXPECT_EQ((*lease)->lost(), LeaseLoss::kTaken);
   EXPECT_TRUE((*domain)->TryAcquire("x")->has_value());
 }
 
@@ -293,7 +297,7 @@ TEST_F(MemcachedLocksTest, AHolderIsToldInTimeWhenTheServerHangs) {
   ASSERT_TRUE(lease.has_value() && lease->has_value());
   server_->process().Pause();
   UntilTold((*lease)->stop());
-  EXPECT_EQ((*lease)->lost(), Lost::kDeadline);
+  EXPECT_EQ((*lease)->lost(), LeaseLoss::kDeadline);
   const BootTime began = BootNow();
   (*domain).reset();
   EXPECT_LT(BootNow() - began, kPatience);
@@ -304,20 +308,20 @@ TEST_F(MemcachedLocksTest, AGrantWhoseReplyWasLostIsFoundAgainAndTakenBack) {
   Start();
   TcpProxy network(server_->port());
   const auto locks = Open("memcached://127.0.0.1:" + std::to_string(network.port()), {}, kCall);
-  const LockAsk ask = New();
+  const AcquireRequest request = New();
   network.Set(TcpProxy::Mode::kSwallowReplies);
-  const auto lost = locks->Ask(ask);
+  const auto lost = locks->Ask(request);
   ASSERT_FALSE(lost.has_value());
   EXPECT_EQ(lost.error().effect, Effect::kUnknown);
   ASSERT_EQ(locks_->Look("x")->parties.size(), 1u);
   network.Set(TcpProxy::Mode::kPass);
-  EXPECT_EQ(Asked(*locks, ask), Kind::kGranted) << "it recognises itself";
+  EXPECT_EQ(Asked(*locks, request), Kind::kGranted) << "it recognises itself";
   network.Set(TcpProxy::Mode::kSwallowReplies);
-  const LockClaim claim{ask.name, ask.token, {}};
+  const LockClaim claim{request.name, request.token, {}};
   Freed freed = Freed::kYes;
   EXPECT_FALSE(locks->Free({&claim, 1}, {&freed, 1}).has_value());
   network.Set(TcpProxy::Mode::kPass);
-  static_cast<void>(Free(*locks, ask));
+  static_cast<void>(Free(*locks, request));
   EXPECT_TRUE(locks_->Look("x")->parties.empty());
 }
 
@@ -363,12 +367,12 @@ TEST_F(MemcachedLocksTest, WhoOnlyLooksSeesWhatIsHeldInTheEpochOfTheSwitchboard)
         std::make_shared<SwitchStoreView>(record), {});
   };
   const auto holder = behind();
-  LockAsk ask = New(milliseconds(30'000));
-  ASSERT_EQ(Asked(*holder, ask), Kind::kGranted);
+  AcquireRequest request = New(milliseconds(30'000));
+  ASSERT_EQ(Asked(*holder, request), Kind::kGranted);
   const auto looks = behind();
   EXPECT_EQ(looks->Look("x")->parties.size(), 1u);
   EXPECT_EQ(*looks->AskBack("x"), 1u);
-  EXPECT_EQ(Extend(*holder, ask), Extended::kAskedBack);
+  EXPECT_EQ(Extend(*holder, request), Extended::kAskedBack);
 }
 
 }  // namespace

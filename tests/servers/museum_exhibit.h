@@ -40,7 +40,7 @@ class Exhibit : public LockEngine {
     }
     return {};
   }
-  Status Await(const LockAsk&, BootTime, const std::stop_token&) override {
+  Status Await(const AcquireRequest&, BootTime, const std::stop_token&) override {
     return Error{Code::kUnavailable, Effect::kNone, "nobody wakes here"};
   }
   Result<size_t> AskBack(std::string_view) override { return size_t{0}; }

@@ -20,14 +20,17 @@ std::chrono::seconds Kept(milliseconds lease) {
 class AddAndDropOwn : public Exhibit {
  public:
   explicit AddAndDropOwn(std::unique_ptr<MemcachedClient> client) : client_(std::move(client)) {}
-  Result<LockAnswer> Ask(const LockAsk& ask) override {
-    const std::string mine = TextOf(ask.token);
-    const auto added = client_->Run(
-        {.kind = Command::Kind::kAdd, .key = ask.name, .value = mine, .kept = Kept(ask.lease)});
+  Result<LockAnswer> Ask(const AcquireRequest& request) override {
+    const std::string mine = TextOf(request.token);
+    const auto added = client_->Run({.kind = Command::Kind::kAdd,
+                                     .key = request.name,
+                                     .value = mine,
+                                     .kept = Kept(request.lease)});
     if (!added || added->kind == Reply::Kind::kDone) {
       return added ? Granted(1) : added.error();
     }
-    return Granted(ExtendOne({ask.name, ask.token, ask.lease}));  // an ask that is repeated
+    // a request that is repeated
+    return Granted(ExtendOne({request.name, request.token, request.lease}));
   }
 
  protected:
@@ -88,11 +91,11 @@ class BlindDelete final : public AddAndDropOwn {
 }  // namespace
 
 OpenedExhibit OpenMemcachedExhibit(std::string_view name, std::string_view at) {
-  const auto place = ParseMemcachedPlace(at);
-  if (!place) {
-    return place.error();
+  const auto endpoint = ParseMemcachedEndpoint(at);
+  if (!endpoint) {
+    return endpoint.error();
   }
-  auto client = MemcachedClient::Open(*place);
+  auto client = MemcachedClient::Open(*endpoint);
   if (!client) {
     return client.error();
   }

@@ -11,12 +11,12 @@ namespace {
 class OneStepRow : public Exhibit {
  public:
   explicit OneStepRow(std::unique_ptr<SqlClient> client) : client_(std::move(client)) {}
-  Result<LockAnswer> Ask(const LockAsk& ask) override {
+  Result<LockAnswer> Ask(const AcquireRequest& request) override {
     return Granted(
         Run("INSERT INTO museum VALUES ($1, $2, clock_timestamp() + $3 * interval '1 ms') "
             "ON CONFLICT (name) DO UPDATE SET owner = EXCLUDED.owner, ends = EXCLUDED.ends "
             "WHERE museum.owner = EXCLUDED.owner OR museum.ends < clock_timestamp()",
-            ask.name, ask.token, ask.lease));
+            request.name, request.token, request.lease));
   }
 
  protected:
@@ -48,29 +48,29 @@ class OneStepRow : public Exhibit {
 class ReadThenWriteRow final : public OneStepRow {
  public:
   using OneStepRow::OneStepRow;
-  Result<LockAnswer> Ask(const LockAsk& ask) override {
-    const std::string mine = TextOf(ask.token);
+  Result<LockAnswer> Ask(const AcquireRequest& request) override {
+    const std::string mine = TextOf(request.token);
     const auto there = client().Run(
         {"SELECT 1 FROM museum WHERE name = $1 AND owner <> $2 AND ends >= clock_timestamp()",
-         {ask.name, std::string_view(mine)}});
+         {request.name, std::string_view(mine)}});
     if (!there || !there->rows.empty()) {
       return there ? Granted(0) : there.error();
     }
     return Granted(
         Run("INSERT INTO museum VALUES ($1, $2, clock_timestamp() + $3 * interval '1 ms') "
             "ON CONFLICT (name) DO UPDATE SET owner = EXCLUDED.owner, ends = EXCLUDED.ends",
-            ask.name, ask.token, ask.lease));
+            request.name, request.token, request.lease));
   }
 };
 
 }  // namespace
 
 OpenedExhibit OpenPostgresExhibit(std::string_view name, std::string_view at) {
-  const auto place = ParsePostgresPlace(at);
-  if (!place) {
-    return place.error();
+  const auto endpoint = ParsePostgresEndpoint(at);
+  if (!endpoint) {
+    return endpoint.error();
   }
-  auto client = OpenPostgres(*place);
+  auto client = OpenPostgres(*endpoint);
   if (!client) {
     return client.error();
   }

@@ -19,8 +19,9 @@ int64_t WallMs(milliseconds clock_error) {
 class OneStep : public Exhibit {
  public:
   explicit OneStep(std::unique_ptr<RedisClient> client) : client_(std::move(client)) {}
-  Result<LockAnswer> Ask(const LockAsk& ask) override {
-    return Granted(Call(ask_, {ask.name, TextOf(ask.token), std::to_string(ask.lease.count())}));
+  Result<LockAnswer> Ask(const AcquireRequest& request) override {
+    return Granted(
+        Call(ask_, {request.name, TextOf(request.token), std::to_string(request.lease.count())}));
   }
 
  protected:
@@ -47,7 +48,7 @@ class OneStep : public Exhibit {
 
  private:
   const std::unique_ptr<RedisClient> client_;
-  // An ask that is repeated finds itself.
+  // A request that is repeated finds itself.
   const RedisScript ask_{
       "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], "
       "ARGV[2]) "
@@ -67,25 +68,25 @@ class AsWritten final : public OneStep {
  public:
   AsWritten(std::unique_ptr<RedisClient> client, milliseconds clock_error)
       : OneStep(std::move(client)), clock_error_(clock_error) {}
-  Result<LockAnswer> Ask(const LockAsk& ask) override {
+  Result<LockAnswer> Ask(const AcquireRequest& request) override {
     const int64_t now = WallMs(clock_error_);
-    const std::string ends = std::to_string(now + ask.lease.count() + 1);
-    const auto set = Say({"SETNX", ask.name, ends});
+    const std::string ends = std::to_string(now + request.lease.count() + 1);
+    const auto set = Say({"SETNX", request.name, ends});
     if (!set) {
       return set.error();
     }
     if (set->integer == 1) {
-      return Mine(ask, ends);
+      return Mine(request, ends);
     }
-    const auto seen = Say({"GET", ask.name});
+    const auto seen = Say({"GET", request.name});
     if (!seen || !HasEnded(*seen, now)) {
       return seen ? Granted(0) : seen.error();
     }
-    const auto before = Say({"GETSET", ask.name, ends});
+    const auto before = Say({"GETSET", request.name, ends});
     if (!before || !HasEnded(*before, now)) {
       return before ? Granted(0) : before.error();  // somebody was quicker
     }
-    return Mine(ask, ends);
+    return Mine(request, ends);
   }
   Status Extend(std::span<const LockClaim>, std::span<Extended> answers) override {
     std::fill(answers.begin(), answers.end(), Extended::kLater);
@@ -114,9 +115,9 @@ class AsWritten final : public OneStep {
     const auto ends = ParseDecimal(value.text);
     return ends && *ends < now;
   }
-  Result<LockAnswer> Mine(const LockAsk& ask, const std::string& ends) {
+  Result<LockAnswer> Mine(const AcquireRequest& request, const std::string& ends) {
     MutexLock lock(mutex_);
-    mine_[TextOf(ask.token)] = ParseDecimal(ends).value_or(0);
+    mine_[TextOf(request.token)] = ParseDecimal(ends).value_or(0);
     return Granted(1);
   }
 
@@ -131,15 +132,15 @@ class JudgedByReaders : public OneStep {
  public:
   JudgedByReaders(std::unique_ptr<RedisClient> client, milliseconds clock_error)
       : OneStep(std::move(client)), clock_error_(clock_error) {}
-  Result<LockAnswer> Ask(const LockAsk& ask) override {
+  Result<LockAnswer> Ask(const AcquireRequest& request) override {
     const int64_t now = WallMs(clock_error_);
-    const std::string mine = TextOf(ask.token);
-    const std::string value = mine + " " + std::to_string(now + ask.lease.count());
-    const auto set = Say({"SETNX", ask.name, value});
+    const std::string mine = TextOf(request.token);
+    const std::string value = mine + " " + std::to_string(now + request.lease.count());
+    const auto set = Say({"SETNX", request.name, value});
     if (!set || set->integer == 1) {
       return set ? Granted(1) : set.error();
     }
-    const auto seen = Say({"GET", ask.name});
+    const auto seen = Say({"GET", request.name});
     if (!seen) {
       return seen.error();
     }
@@ -148,10 +149,10 @@ class JudgedByReaders : public OneStep {
       return Granted(0);  // freed in between
     }
     if (seen->text.substr(0, space) == mine) {
-      return Granted(ExtendOne({ask.name, ask.token, ask.lease}));
+      return Granted(ExtendOne({request.name, request.token, request.lease}));
     }
     const auto ends = ParseDecimal(seen->text.substr(space + 1));
-    return ends && *ends < now ? Granted(Take(ask.name, seen->text, value)) : Granted(0);
+    return ends && *ends < now ? Granted(Take(request.name, seen->text, value)) : Granted(0);
   }
 
  protected:
@@ -201,11 +202,11 @@ class ReadersJudge final : public JudgedByReaders {
 
 Result<std::shared_ptr<LockEngine>> OpenRedisExhibit(std::string_view name, std::string_view at,
                                                      milliseconds clock_error) {
-  const auto place = ParseRedisPlace(at);
-  if (!place) {
-    return place.error();
+  const auto endpoint = ParseRedisEndpoint(at);
+  if (!endpoint) {
+    return endpoint.error();
   }
-  auto client = RedisClient::Open(*place);
+  auto client = RedisClient::Open(*endpoint);
   if (!client) {
     return client.error();
   }

@@ -15,9 +15,9 @@ namespace {
 
 class AllWoken final : public Exhibit {
  public:
-  Status Open(const ZooKeeperPlace& place) {
+  Status Open(const ZooKeeperEndpoint& endpoint) {
     auto session = ZooKeeperSession::Start(
-        place, {}, {.changed = [this](std::string_view) { Wake(); }, .ended = [] {}});
+        endpoint, {}, {.changed = [this](std::string_view) { Wake(); }, .ended = [] {}});
     if (!session) {
       return session.error();
     }
@@ -25,30 +25,30 @@ class AllWoken final : public Exhibit {
     return session_->Connected(std::chrono::seconds(30));
   }
 
-  Result<LockAnswer> Ask(const LockAsk& ask) override {
+  Result<LockAnswer> Ask(const AcquireRequest& request) override {
     {
       MutexLock lock(mutex_);
       woken_ = false;
     }
-    const std::string home = "/" + std::string(ask.name);
-    const std::string mine = TextOf(ask.token) + "-";
-    auto line = LineOf(home);
-    if (line && std::none_of(line->begin(), line->end(), IsOf(mine))) {
+    const std::string home = "/" + std::string(request.name);
+    const std::string mine = TextOf(request.token) + "-";
+    auto queue = QueueOf(home);
+    if (queue && std::none_of(queue->begin(), queue->end(), IsOf(mine))) {
       const auto made = Run({{.kind = ZooKeeperCall::Kind::kCreate, .path = home},
                              {.kind = ZooKeeperCall::Kind::kCreate,
                               .path = home + "/" + mine,
                               .mode = ZooKeeperCall::Mode::kEphemeralSequential}});
-      line = made ? LineOf(home) : made.error();
+      queue = made ? QueueOf(home) : made.error();
     }
-    if (!line) {
-      return line.error();
+    if (!queue) {
+      return queue.error();
     }
-    if (!line->empty() && IsOf(mine)(line->front())) {
+    if (!queue->empty() && IsOf(mine)(queue->front())) {
       return Granted(1);
     }
-    return Watch(home, *line, ask.lease);
+    return Watch(home, *queue, request.lease);
   }
-  Status Await(const LockAsk&, BootTime until, const std::stop_token& stop) override {
+  Status Await(const AcquireRequest&, BootTime until, const std::stop_token& stop) override {
     const BootTime now = SystemClock::Instance().Boot();
     MutexLock lock(mutex_);
     changed_.wait_for(mutex_, stop, until - now, [this] { return woken_; });
@@ -57,19 +57,19 @@ class AllWoken final : public Exhibit {
 
  protected:
   Result<int64_t> ExtendOne(const LockClaim& claim) override {
-    const auto line = LineOf("/" + std::string(claim.name));
+    const auto queue = QueueOf("/" + std::string(claim.name));
     const auto is_mine = IsOf(TextOf(claim.token) + "-");
-    return line ? Result<int64_t>(std::any_of(line->begin(), line->end(), is_mine) ? 1 : 0)
-                : line.error();
+    return queue ? Result<int64_t>(std::any_of(queue->begin(), queue->end(), is_mine) ? 1 : 0)
+                 : queue.error();
   }
   Result<int64_t> FreeOne(const LockClaim& claim) override {
     const std::string home = "/" + std::string(claim.name);
-    const auto line = LineOf(home);
-    if (!line) {
-      return line.error();
+    const auto queue = QueueOf(home);
+    if (!queue) {
+      return queue.error();
     }
-    const auto at = std::find_if(line->begin(), line->end(), IsOf(TextOf(claim.token) + "-"));
-    if (at == line->end()) {
+    const auto at = std::find_if(queue->begin(), queue->end(), IsOf(TextOf(claim.token) + "-"));
+    if (at == queue->end()) {
       return 0;
     }
     const auto gone = Run({{.kind = ZooKeeperCall::Kind::kDelete, .path = home + "/" + *at}});
@@ -84,22 +84,22 @@ class AllWoken final : public Exhibit {
     return session_->Run(calls);
   }
   // Of all who want it, the first one first.
-  Result<std::vector<std::string>> LineOf(const std::string& home) {
+  Result<std::vector<std::string>> QueueOf(const std::string& home) {
     auto replies = Run({{.kind = ZooKeeperCall::Kind::kChildren, .path = home}});
     if (!replies) {
       return replies.error();
     }
-    std::vector<std::string> line = std::move(replies->front().children);
+    std::vector<std::string> queue = std::move(replies->front().children);
     const auto number = [](const std::string& node) { return node.substr(node.rfind('-')); };
-    std::sort(line.begin(), line.end(), [&number](const std::string& a, const std::string& b) {
+    std::sort(queue.begin(), queue.end(), [&number](const std::string& a, const std::string& b) {
       return number(a) < number(b);
     });
-    return line;
+    return queue;
   }
-  Result<LockAnswer> Watch(const std::string& home, const std::vector<std::string>& line,
+  Result<LockAnswer> Watch(const std::string& home, const std::vector<std::string>& queue,
                            milliseconds lease) {
     std::vector<ZooKeeperCall> watches;
-    for (const std::string& node : line) {
+    for (const std::string& node : queue) {
       watches.push_back(
           {.kind = ZooKeeperCall::Kind::kGet, .path = home + "/" + node, .watch = true});
     }
@@ -129,12 +129,12 @@ class AllWoken final : public Exhibit {
 }  // namespace
 
 OpenedExhibit OpenZooKeeperExhibit(std::string_view at) {
-  const auto place = ParseZooKeeperPlace(at);
-  if (!place) {
-    return place.error();
+  const auto endpoint = ParseZooKeeperEndpoint(at);
+  if (!endpoint) {
+    return endpoint.error();
   }
   auto exhibit = std::make_shared<AllWoken>();
-  if (const Status opened = exhibit->Open(*place); !opened) {
+  if (const Status opened = exhibit->Open(*endpoint); !opened) {
     return opened.error();
   }
   return std::shared_ptr<LockEngine>(std::move(exhibit));

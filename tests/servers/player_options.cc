@@ -25,7 +25,7 @@ void Each(PlayerOptions& options, const Text& text, const Number& number, const 
   number("goes_blind", options.goes_blind);
   number("comes_last", options.comes_last);
   time("lease", options.lease);
-  time("place", options.place);
+  time("place", options.queue_lease);
   time("call", options.call);
   time("session", options.session);
   time("hold", options.hold);

@@ -21,7 +21,7 @@ struct PlayerOptions {
 
   int seed = 1;
   milliseconds lease{200};  // short, so that many end while somebody is paused
-  milliseconds place{200};
+  milliseconds queue_lease{200};
   milliseconds call{100};
   milliseconds session{0};  // where there are sessions
   milliseconds hold{400};   // at most

@@ -27,7 +27,7 @@ class PostgresAgeing : public ::testing::Test {
     static const auto server = PostgresServer::Start();
     server_ = server.get();
     ASSERT_TRUE(MigratePostgresWindow(server_->url(), "oncemq"));
-    client_ = *OpenPostgres(*ParsePostgresPlace(server_->url()));
+    client_ = *OpenPostgres(*ParsePostgresEndpoint(server_->url()));
     Sql("CREATE TABLE IF NOT EXISTS effects (id bytea)");
   }
   static PostgresWindowOptions Options(milliseconds remember = kRemember,
@@ -57,7 +57,8 @@ class PostgresAgeing : public ::testing::Test {
       return OpenPostgresWindow(server_->url(), options);
     };
   }
-  Answer Claim(Window& window, std::string_view id, int64_t offset, ClaimRequest* sent = nullptr) {
+  ClaimVerdict Claim(Window& window, std::string_view id, int64_t offset,
+                     ClaimRequest* sent = nullptr) {
     const ClaimRequest claim{
         .id = id, .token = {7, ++tokens_}, .at = {0, 3, offset}, .time = kOld, .first = true};
     ClaimAnswer answer;
@@ -70,7 +71,7 @@ class PostgresAgeing : public ::testing::Test {
   // `live`: by a statement that opens the transaction; else with its COMMIT.
   void Apply(Window& window, std::string_view id, int64_t offset, bool live) {
     ClaimRequest claim;
-    ASSERT_EQ(Claim(window, id, offset, &claim), Answer::kGranted);
+    ASSERT_EQ(Claim(window, id, offset, &claim), ClaimVerdict::kGranted);
     const auto effects = *window.NewEffects(0, 3, {&claim, 1});
     const SqlStatement insert{"INSERT INTO effects VALUES ($1)", {id}};
     effects->Begin();
@@ -78,16 +79,16 @@ class PostgresAgeing : public ::testing::Test {
                      : effects->sql()->Add(insert).has_value());
     ASSERT_TRUE(effects->Keep());
     const CompleteRequest done{.id = id, .token = claim.token, .at = claim.at, .time = claim.time};
-    Change change = Change::kFenced;
+    MarkerChange change = MarkerChange::kFenced;
     ASSERT_TRUE(window.CompleteWith(*effects, {&done, 1}, {&change, 1}));
-    ASSERT_EQ(change, Change::kMade);
+    ASSERT_EQ(change, MarkerChange::kMade);
   }
-  static void Commit(Window& window, Own own, int64_t frontier, LogTime watermark) {
+  static void Commit(Window& window, OwnerEpoch owner_epoch, int64_t frontier, LogTime watermark) {
     const Progress progress{
-        .partition = 3, .own = own, .frontier = frontier, .watermark = watermark};
-    Change change = Change::kFenced;
+        .partition = 3, .owner_epoch = owner_epoch, .frontier = frontier, .watermark = watermark};
+    MarkerChange change = MarkerChange::kFenced;
     ASSERT_TRUE(window.Committed({&progress, 1}, {&change, 1}));
-    ASSERT_EQ(change, Change::kMade);
+    ASSERT_EQ(change, MarkerChange::kMade);
   }
 
   PostgresServer* server_ = nullptr;
@@ -98,15 +99,15 @@ class PostgresAgeing : public ::testing::Test {
 // Rule 22: a producer sends after an outage what is older than the window.
 TEST_F(PostgresAgeing, AnEffectWithAnOldStampHappensOnce) {
   const auto window = Open(Options());
-  const Own own = *window->RaiseOwn(0, 3, 0);
+  const OwnerEpoch owner_epoch = *window->RaiseOwnerEpoch(0, 3, 0);
   const LogTime watermark = kOld + 100 * kRemember;
-  Commit(*window, own, 1, watermark);
+  Commit(*window, owner_epoch, 1, watermark);
   Apply(*window, "run", 1, /*live=*/true);
   Apply(*window, "added", 2, /*live=*/false);
-  Commit(*window, own, 3, watermark + kRemember);
+  Commit(*window, owner_epoch, 3, watermark + kRemember);
   EXPECT_EQ(window->DropAged(std::chrono::seconds(20)).value_or(9), 0u);
-  EXPECT_EQ(Claim(*window, "run", 5), Answer::kDuplicate);
-  EXPECT_EQ(Claim(*window, "added", 6), Answer::kDuplicate);
+  EXPECT_EQ(Claim(*window, "run", 5), ClaimVerdict::kDuplicate);
+  EXPECT_EQ(Claim(*window, "added", 6), ClaimVerdict::kDuplicate);
 }
 
 TEST_F(PostgresAgeing, ARecordOfAnUncertainCallGoesAfterThirtyDays) {
@@ -116,7 +117,7 @@ TEST_F(PostgresAgeing, ARecordOfAnUncertainCallGoesAfterThirtyDays) {
   const std::vector<UncertainCall> calls{{"old", {0, 3, 1}, 2}, {"late", {0, 3, 2}, 2}};
   ASSERT_TRUE(window->RecordUncertain(calls));
   Sql("UPDATE oncemq.window_uncertain SET last = last - 31 * 86400000::bigint WHERE id = 'old'");
-  Commit(*window, *window->RaiseOwn(0, 3, 0), 1, kOld);
+  Commit(*window, *window->RaiseOwnerEpoch(0, 3, 0), 1, kOld);
   const auto left = window->ListUncertain({});
   ASSERT_TRUE(left) << ToString(left.error());
   ASSERT_EQ(left->size(), 1u);

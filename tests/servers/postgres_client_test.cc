@@ -13,21 +13,21 @@ namespace {
 
 using PostgresClientTest = PostgresTest;
 
-TEST(PostgresPlace, IsReadStrictly) {
-  EXPECT_TRUE(ParsePostgresPlace("postgres://u:p@h/d?sslmode=verify-full&sslrootcert=/ca.pem"));
-  EXPECT_TRUE(ParsePostgresPlace("postgres://u@/d?host=/run/postgresql"));
+TEST(PostgresEndpoint, IsReadStrictly) {
+  EXPECT_TRUE(ParsePostgresEndpoint("postgres://u:p@h/d?sslmode=verify-full&sslrootcert=/ca.pem"));
+  EXPECT_TRUE(ParsePostgresEndpoint("postgres://u@/d?host=/run/postgresql"));
   for (const char* url : {"postgresql://u@h/d", "postgres://u@h/d?sslmode=full",
                           "postgres://u@h/d?options=-c", "postgres://u@h/d?host=/run"}) {
-    EXPECT_FALSE(ParsePostgresPlace(url)) << url;
+    EXPECT_FALSE(ParsePostgresEndpoint(url)) << url;
   }
 }
 
 TEST_F(PostgresClientTest, ValuesComeBackByteForByte) {
   const std::string bytes("a\0b\r\n\xff'\\", 8);
-  const SqlStatement asks{"SELECT $1::bytea, $2::bigint, $3::bytea, NULL",
-                          {std::string_view(bytes), int64_t{-7}, std::string_view()}};
+  const SqlStatement requests{"SELECT $1::bytea, $2::bigint, $3::bytea, NULL",
+                              {std::string_view(bytes), int64_t{-7}, std::string_view()}};
   for (int i = 0; i < 2; i++) {  // prepared, and then known
-    const SqlAnswer answer = Run(asks);
+    const SqlAnswer answer = Run(requests);
     ASSERT_EQ(answer.rows.size(), 1u);
     EXPECT_EQ(answer.rows[0][0], bytes);
     EXPECT_EQ(answer.rows[0][1], "-7");
@@ -98,14 +98,14 @@ TEST_F(PostgresClientTest, APasswordThatIsRefusedIsTriedAFewTimesByAWholePool) {
   Run({"CREATE ROLE rotated LOGIN PASSWORD 'old'"});
   std::string file = "old";
   Mutex mutex;
-  auto place = *ParsePostgresPlace(server_->url());
-  place.user = "rotated";
-  place.password = "old";
-  place.read_login = [&]() -> Result<UserAndPassword> {
+  auto endpoint = *ParsePostgresEndpoint(server_->url());
+  endpoint.user = "rotated";
+  endpoint.password = "old";
+  endpoint.read_login = [&]() -> Result<UserAndPassword> {
     MutexLock lock(mutex);
     return UserAndPassword{"rotated", file};
   };
-  const auto pool = *OpenPostgres(place, kPatient, 16);
+  const auto pool = *OpenPostgres(endpoint, kPatient, 16);
   Run({"ALTER ROLE rotated PASSWORD 'new'"});
   Terminate("usename = 'rotated'");
   const std::string words = "password authentication failed for user \"rotated\"";
@@ -179,10 +179,10 @@ TEST_F(PostgresClientTest, AServerThatHangsIsATimeoutWithAnUnknownEffect) {
 
 TEST_F(PostgresClientTest, ALateAnswerIsNotTakenForThatOfTheNextCall) {
   StartOwn();
-  SqlPlace place = *ParsePostgresPlace(server_->url());
-  TcpProxy network(place.port);
-  place.port = network.port();
-  const auto client = *OpenPostgres(place, {.connect = kShort.connect, .call = kShort.call}, 1);
+  SqlEndpoint endpoint = *ParsePostgresEndpoint(server_->url());
+  TcpProxy network(endpoint.port);
+  endpoint.port = network.port();
+  const auto client = *OpenPostgres(endpoint, {.connect = kShort.connect, .call = kShort.call}, 1);
   network.Set(TcpProxy::Mode::kHoldReplies);
   EXPECT_EQ(client->Run({"SELECT 1"}).error().code, Code::kTimeout);
   const uint64_t said = network.said();
@@ -248,7 +248,7 @@ TEST_F(PostgresClientTest, AListenerHearsAgainAfterItsConnectionWasCut) {
   std::atomic<int> connected{0};
   std::atomic<int> heard{0};
   const auto listener = PostgresListener::Start(
-      *ParsePostgresPlace(server_->url()), kPatient, "channel_1",
+      *ParsePostgresEndpoint(server_->url()), kPatient, "channel_1",
       [&](std::string_view text) {
         EXPECT_EQ(text, "word");
         heard++;
@@ -269,10 +269,10 @@ TEST_F(PostgresClientTest, AListenerHearsAgainAfterItsConnectionWasCut) {
 
 TEST_F(PostgresClientTest, AChannelIsALowerCaseWord) {
   for (const char* channel : {"", "A", "a b", "a;b", "\"a\""}) {
-    EXPECT_EQ(
-        PostgresListener::Start(
-            *ParsePostgresPlace(server_->url()), {}, channel, [](std::string_view) {}, [](bool) {}),
-        nullptr)
+    EXPECT_EQ(PostgresListener::Start(
+                  *ParsePostgresEndpoint(server_->url()), {}, channel, [](std::string_view) {},
+                  [](bool) {}),
+              nullptr)
         << channel;
   }
 }
@@ -281,7 +281,7 @@ TEST_F(PostgresClientTest, AListenerOfAServerThatHangsEndsAtOnce) {
   StartOwn();
   std::atomic<bool> connected{false};
   auto listener = PostgresListener::Start(
-      *ParsePostgresPlace(server_->url()), kPatient, "channel", [](std::string_view) {},
+      *ParsePostgresEndpoint(server_->url()), kPatient, "channel", [](std::string_view) {},
       [&](bool) {
         connected = true;
         connected.notify_all();

@@ -23,7 +23,7 @@ class PostgresDoctor : public DoctorFixture {
   void SetUp() override {
     ONCEMQ_REQUIRE_POSTGRES();
     server_ = PostgresServer::Start();
-    client_ = *OpenPostgres(*ParsePostgresPlace(server_->url()));
+    client_ = *OpenPostgres(*ParsePostgresEndpoint(server_->url()));
   }
 
   std::string FileAt(const std::string& at) const {

@@ -16,9 +16,9 @@ namespace oncemq::testing {
 inline Result<std::unique_ptr<SqlClient>> OpenPostgresAt(const std::string& url,
                                                          const SqlTimes& times,
                                                          size_t connections) {
-  const auto place = ParsePostgresPlace(url);
-  EXPECT_TRUE(place.has_value()) << ToString(place.error());
-  return OpenPostgres(*place, times, connections);
+  const auto endpoint = ParsePostgresEndpoint(url);
+  EXPECT_TRUE(endpoint.has_value()) << ToString(endpoint.error());
+  return OpenPostgres(*endpoint, times, connections);
 }
 
 class PostgresTest : public SqlClientFixture<PostgresServer, OpenPostgresAt> {

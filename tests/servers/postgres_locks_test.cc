@@ -30,8 +30,10 @@ TEST_F(PostgresLocksTest, WhoMayNotMakeTheTablesIsToldHowTheyAreMade) {
   Run({"GRANT SELECT, INSERT, UPDATE, DELETE ON oncemq_locks_v1, oncemq_lock_seals_v1 TO app"});
   const auto locks = OpenPostgresLocks(url, kPatiently);
   ASSERT_TRUE(locks.has_value()) << ToString(locks.error());
-  EXPECT_TRUE((*locks)->Ask(
-      {.name = "x", .token = {1, 1}, .lease = milliseconds(9'000), .place = milliseconds(9'000)}));
+  EXPECT_TRUE((*locks)->Ask({.name = "x",
+                             .token = {1, 1},
+                             .lease = milliseconds(9'000),
+                             .queue_lease = milliseconds(9'000)}));
 }
 
 TEST_F(PostgresLocksTest, ManyWhoMakeTheTablesAtOnceAllFindThem) {
@@ -57,7 +59,7 @@ TEST_F(PostgresLocksTest, AWaiterWhoseWakesAreCutGetsItsTurn) {
   auto locks = OpenPostgresLocks(server_->url(), cut);
   auto others = OpenPostgresLocks(server_->url(), cut);
   ASSERT_TRUE(locks.has_value() && others.has_value());
-  const auto domain = LockDomain::Open(*locks, {.place = milliseconds(600)});
+  const auto domain = LockDomain::Open(*locks, {.queue_lease = milliseconds(600)});
   const auto other = LockDomain::Open(*others);
   for (int round = 0; round < 5; round++) {
     auto holder = (*other)->Acquire("x");

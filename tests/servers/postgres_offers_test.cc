@@ -24,7 +24,7 @@ class PostgresOffersTest : public ::testing::Test {
     ONCEMQ_REQUIRE_POSTGRES();
     static const auto server = PostgresServer::Start();
     server_ = server.get();
-    client_ = *OpenPostgres(*ParsePostgresPlace(server_->url()));
+    client_ = *OpenPostgres(*ParsePostgresEndpoint(server_->url()));
     ASSERT_TRUE(MigratePostgresWindow(server_->url(), "oncemq"));
   }
   std::unique_ptr<Window> Open(std::string_view clock = kPostgresClock) {
@@ -42,8 +42,8 @@ class PostgresOffersTest : public ::testing::Test {
     EXPECT_TRUE(asked) << ToString(asked.error());
     return answer;
   }
-  static Change Complete(Window& window, const CompleteRequest& request) {
-    Change change = Change::kInFlight;
+  static MarkerChange Complete(Window& window, const CompleteRequest& request) {
+    MarkerChange change = MarkerChange::kInFlight;
     const Status asked = window.Complete({&request, 1}, {&change, 1});
     EXPECT_TRUE(asked) << ToString(asked.error());
     return change;
@@ -75,21 +75,21 @@ TEST_F(PostgresOffersTest, AnOfferMakesTheRowsThatTheJudgeMakes) {
       claim.lease = milliseconds(keep == kForEver ? 0 : 3'600'000);
     }
     std::vector<ClaimAnswer> answers(2);
-    EXPECT_EQ(Claim(*window, claims[0]).answer, Answer::kGranted);
+    EXPECT_EQ(Claim(*window, claims[0]).answer, ClaimVerdict::kGranted);
     ASSERT_TRUE(window->Claim({&claims[1], 2}, answers));
-    EXPECT_EQ(answers[1].answer, Answer::kGranted);
+    EXPECT_EQ(answers[1].answer, ClaimVerdict::kGranted);
     EXPECT_EQ(Kinds(), 1);
     std::vector<CompleteRequest> done;
     for (const ClaimRequest& claim : claims) {
       done.push_back({.id = claim.id, .token = claim.token, .result = "result", .keep = keep});
     }
-    std::vector<Change> changes(2);
-    EXPECT_EQ(Complete(*window, done[0]), Change::kMade);
+    std::vector<MarkerChange> changes(2);
+    EXPECT_EQ(Complete(*window, done[0]), MarkerChange::kMade);
     ASSERT_TRUE(window->Complete({&done[1], 2}, changes));
-    EXPECT_EQ(changes[1], Change::kMade);
+    EXPECT_EQ(changes[1], MarkerChange::kMade);
     EXPECT_EQ(Kinds(), 1);
     const std::vector<std::string_view> ids{"offered", "a", "b"};
-    std::vector<Change> gone(ids.size());
+    std::vector<MarkerChange> gone(ids.size());
     ASSERT_TRUE(window->ForgetByHand(ids, gone));
   }
 }
@@ -97,16 +97,16 @@ TEST_F(PostgresOffersTest, AnOfferMakesTheRowsThatTheJudgeMakes) {
 TEST_F(PostgresOffersTest, AnIdThatIsKnownIsJudged) {
   const auto window = Open();
   const ClaimRequest first = Request("x");
-  EXPECT_EQ(Claim(*window, first).answer, Answer::kGranted);
+  EXPECT_EQ(Claim(*window, first).answer, ClaimVerdict::kGranted);
   EXPECT_EQ(Claim(*window, first).attempt, 1u) << "its answer was lost";
   const ClaimRequest other = Request("x");
-  EXPECT_EQ(Claim(*window, other).answer, Answer::kInFlight);
-  EXPECT_EQ(Complete(*window, {.id = "x", .token = other.token}), Change::kFenced);
+  EXPECT_EQ(Claim(*window, other).answer, ClaimVerdict::kInFlight);
+  EXPECT_EQ(Complete(*window, {.id = "x", .token = other.token}), MarkerChange::kFenced);
   const CompleteRequest done{.id = "x", .token = first.token, .result = "result"};
-  EXPECT_EQ(Complete(*window, done), Change::kMade);
-  EXPECT_EQ(Complete(*window, done), Change::kMade) << "its answer was lost";
+  EXPECT_EQ(Complete(*window, done), MarkerChange::kMade);
+  EXPECT_EQ(Complete(*window, done), MarkerChange::kMade) << "its answer was lost";
   const ClaimAnswer copy = Claim(*window, other);
-  EXPECT_EQ(copy.answer, Answer::kDuplicate);
+  EXPECT_EQ(copy.answer, ClaimVerdict::kDuplicate);
   EXPECT_EQ(copy.result, "result");
 }
 
@@ -128,9 +128,10 @@ TEST_F(PostgresOffersTest, OfManyThatClaimAnIdOneIsGranted) {
           const std::string id = "many-" + std::to_string(i);
           const ClaimRequest claim = Request(id);
           Window& window = *windows[caller % 2];
-          if (Claim(window, claim).answer == Answer::kGranted) {
+          if (Claim(window, claim).answer == ClaimVerdict::kGranted) {
             granted[static_cast<size_t>(i)]++;
-            finished += Complete(window, {.id = id, .token = claim.token}) == Change::kMade ? 1 : 0;
+            finished +=
+                Complete(window, {.id = id, .token = claim.token}) == MarkerChange::kMade ? 1 : 0;
           }
         }
       });

@@ -22,7 +22,7 @@ class PostgresOneId : public ::testing::TestWithParam<Level> {
     ONCEMQ_REQUIRE_POSTGRES();
     static const auto server = PostgresServer::Start();
     server_ = server.get();
-    client_ = *OpenPostgres(*ParsePostgresPlace(server_->url()));
+    client_ = *OpenPostgres(*ParsePostgresEndpoint(server_->url()));
     ASSERT_TRUE(MigratePostgresWindow(server_->url(), "oncemq"));
   }
   Result<std::unique_ptr<Window>> Open(bool partition_owned, bool look_only = false) const {
@@ -39,15 +39,15 @@ class PostgresOneId : public ::testing::TestWithParam<Level> {
     ASSERT_TRUE(client_->Run(
         {"UPDATE oncemq.window_scopes SET ids = NULL WHERE name = $1", {std::string_view(scope)}}));
   }
-  static Answer Claim(Window& window, const Coordinates& at, uint64_t token) {
+  static ClaimVerdict Claim(Window& window, const Coordinates& at, uint64_t token) {
     const ClaimRequest claim{.id = "x", .token = {1, token}, .at = at};
     ClaimAnswer answer;
     EXPECT_TRUE(window.Claim({&claim, 1}, {&answer, 1}));
     return answer.answer;
   }
-  static Change Complete(Window& window, const Coordinates& at, uint64_t token) {
+  static MarkerChange Complete(Window& window, const Coordinates& at, uint64_t token) {
     const CompleteRequest done{.id = "x", .token = {1, token}, .at = at};
-    Change change{};
+    MarkerChange change{};
     EXPECT_TRUE(window.Complete({&done, 1}, {&change, 1}));
     return change;
   }
@@ -69,8 +69,8 @@ TEST_P(PostgresOneId, AScopeOfAnEarlierVersionKeepsItsIdsAndSaysSoOnce) {
   {
     const auto before = Open(/*partition_owned=*/false);
     ASSERT_TRUE(before) << ToString(before.error());
-    EXPECT_EQ(Claim(**before, here, 1), Answer::kGranted);
-    EXPECT_EQ(Complete(**before, here, 1), Change::kMade);
+    EXPECT_EQ(Claim(**before, here, 1), ClaimVerdict::kGranted);
+    EXPECT_EQ(Complete(**before, here, 1), MarkerChange::kMade);
   }
   MakeOlder();
   LogFile log;
@@ -78,8 +78,8 @@ TEST_P(PostgresOneId, AScopeOfAnEarlierVersionKeepsItsIdsAndSaysSoOnce) {
   ASSERT_TRUE(window) << ToString(window.error());
   EXPECT_TRUE((*window)->capabilities().still_crossing);
   EXPECT_FALSE((*window)->capabilities().partition_owned);
-  EXPECT_EQ(Claim(**window, here, 2), Answer::kDuplicate) << "forgotten by the new version";
-  EXPECT_EQ(Claim(**window, other_topic, 3), Answer::kDuplicate);
+  EXPECT_EQ(Claim(**window, here, 2), ClaimVerdict::kDuplicate) << "forgotten by the new version";
+  EXPECT_EQ(Claim(**window, other_topic, 3), ClaimVerdict::kDuplicate);
   EXPECT_TRUE(Open(/*partition_owned=*/true, /*look_only=*/true));
   const std::string said = log.End();
   const size_t first = said.find("the scope is of an earlier version");
@@ -102,18 +102,18 @@ TEST_P(PostgresOneId, AnIdIsFoundAndForgottenByItselfInWhicheverPartitionItIs) {
     ASSERT_TRUE((*window)->Open({.partition = partition, .topic = "a", .owner = "g"}));
   }
   const Coordinates at{0, 4, 5};
-  EXPECT_EQ(Claim(**window, at, 1), Answer::kGranted);
-  EXPECT_EQ(Complete(**window, at, 1), Change::kMade);
+  EXPECT_EQ(Claim(**window, at, 1), ClaimVerdict::kGranted);
+  EXPECT_EQ(Complete(**window, at, 1), MarkerChange::kMade);
   EXPECT_EQ(Peek(**window).state, MarkerState::kDone);
   EXPECT_EQ(Peek(**window).at, at);
   const std::string_view id = "x";
-  Change change{};
+  MarkerChange change{};
   ASSERT_TRUE((*window)->ForgetByHand({&id, 1}, {&change, 1}));
-  EXPECT_EQ(change, Change::kMade);
+  EXPECT_EQ(change, MarkerChange::kMade);
   EXPECT_EQ(Peek(**window).state, MarkerState::kNone);
   ASSERT_TRUE((*window)->ForgetByHand({&id, 1}, {&change, 1}));
-  EXPECT_EQ(change, Change::kFenced);
-  EXPECT_EQ(Claim(**window, at, 2), Answer::kGranted);
+  EXPECT_EQ(change, MarkerChange::kFenced);
+  EXPECT_EQ(Claim(**window, at, 2), ClaimVerdict::kGranted);
 }
 
 INSTANTIATE_TEST_SUITE_P(Levels, PostgresOneId, ::testing::Values(Level::kGuarded, Level::kAtomic),

@@ -33,7 +33,7 @@ class PostgresValues : public ::testing::Test {
     ONCEMQ_REQUIRE_POSTGRES();
     static const auto server = PostgresServer::Start();
     url_ = server->url();
-    client_ = *OpenPostgres(*ParsePostgresPlace(url_), {}, 1);
+    client_ = *OpenPostgres(*ParsePostgresEndpoint(url_), {}, 1);
     ASSERT_TRUE(MigratePostgresWindow(url_, "oncemq"));
     Sql({"DROP TABLE IF EXISTS kinds"});
     Sql(
@@ -75,10 +75,10 @@ class PostgresValues : public ::testing::Test {
   void Complete(EffectBatch& effects, const ClaimRequest& claim) {
     const CompleteRequest request{
         .id = claim.id, .token = claim.token, .at = claim.at, .time = claim.time};
-    Change change{};
+    MarkerChange change{};
     const Status done = window_->CompleteWith(effects, {&request, 1}, {&change, 1});
     EXPECT_TRUE(done) << ToString(done.error());
-    EXPECT_EQ(change, Change::kMade);
+    EXPECT_EQ(change, MarkerChange::kMade);
   }
   // One message whose statement is this one.
   void Message(const SqlStatement& statement, bool added) {
@@ -268,7 +268,7 @@ TEST_F(PostgresValues, ARefusedAdditionIsTheFaultOfItsOwnMessage) {
     }
     const CompleteRequest request{
         .id = claims[0].id, .token = claims[0].token, .at = claims[0].at, .time = claims[0].time};
-    Change change{};
+    MarkerChange change{};
     const Status done = window_->CompleteWith(*effects, {&request, 1}, {&change, 1});
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, Code::kInvalid) << "each comes again alone";
@@ -289,9 +289,10 @@ TEST_F(PostgresValues, AConnectionOfTheUsersOwnTakesThemToo) {
   const std::unique_ptr<PGconn, void (*)(PGconn*)> own(
       PQconnectdb(("postgresql" + url_.substr(8)).c_str()), PQfinish);
   LibpqSession session(own.get());
-  const SqlStatement asks{"SELECT $1::text, $2::numeric, $3::bool, $4::bigint, $5::bytea IS NULL",
-                          {SqlText{"x"}, SqlText{"1.50"}, false, int64_t{7}, nullptr}};
-  EXPECT_EQ(session.Run(asks)->rows[0], (SqlRow{"x", "1.50", "f", "7", "t"}));
+  const SqlStatement requests{
+      "SELECT $1::text, $2::numeric, $3::bool, $4::bigint, $5::bytea IS NULL",
+      {SqlText{"x"}, SqlText{"1.50"}, false, int64_t{7}, nullptr}};
+  EXPECT_EQ(session.Run(requests)->rows[0], (SqlRow{"x", "1.50", "f", "7", "t"}));
   EXPECT_FALSE(session.Run({"SELECT $1::text", {SqlText{std::string_view("\0", 1)}}}));
 }
 

@@ -43,7 +43,7 @@ class PostgresRefusalsTest : public ::testing::Test {
     Connect();
   }
   void Connect() {
-    client_ = *OpenPostgres(*ParsePostgresPlace(server_->url()));
+    client_ = *OpenPostgres(*ParsePostgresEndpoint(server_->url()));
     ASSERT_TRUE(MigratePostgresWindow(server_->url(), "oncemq"));
     Sql("DROP TABLE IF EXISTS accounts");
     Sql("CREATE TABLE accounts (name text PRIMARY KEY, cents bigint)");
@@ -72,17 +72,18 @@ class PostgresRefusalsTest : public ::testing::Test {
     return {.id = id, .token = {7, ++tokens_}, .at = {0, 3, offset}, .time = kOfTheRecords};
   }
   std::string_view NewId() { return ids_.emplace_back(std::to_string(ids_.size())); }
-  static Result<Answer> Claim(Window& window, const ClaimRequest& request) {
+  static Result<ClaimVerdict> Claim(Window& window, const ClaimRequest& request) {
     ClaimAnswer answer;
     const Status claimed = window.Claim({&request, 1}, {&answer, 1});
-    return claimed ? Result<Answer>(answer.answer) : claimed.error();
+    return claimed ? Result<ClaimVerdict>(answer.answer) : claimed.error();
   }
-  static Result<Change> Complete(Window& window, EffectBatch& effects, const ClaimRequest& claim) {
+  static Result<MarkerChange> Complete(Window& window, EffectBatch& effects,
+                                       const ClaimRequest& claim) {
     const CompleteRequest request{
         .id = claim.id, .token = claim.token, .at = claim.at, .time = claim.time};
-    Change change{};
+    MarkerChange change{};
     const Status done = window.CompleteWith(effects, {&request, 1}, {&change, 1});
-    return done ? Result<Change>(change) : done.error();
+    return done ? Result<MarkerChange>(change) : done.error();
   }
   // The refusal of a statement; a message after it in the run has its effect all the same.
   Code Refused(Window& window, std::string_view text, std::vector<SqlValue> values = {}) {
@@ -98,7 +99,7 @@ class PostgresRefusalsTest : public ::testing::Test {
     effects->Begin();
     EXPECT_TRUE(effects->sql()->Run({"UPDATE accounts SET cents = cents + 1"})) << text;
     EXPECT_TRUE(effects->Keep());
-    EXPECT_EQ(*Complete(window, *effects, claims[1]), Change::kMade) << text;
+    EXPECT_EQ(*Complete(window, *effects, claims[1]), MarkerChange::kMade) << text;
     return refused.error().code;
   }
   // The same at the end of a run.
@@ -110,16 +111,18 @@ class PostgresRefusalsTest : public ::testing::Test {
     EXPECT_TRUE(effects->Keep());
     const auto refused = Complete(window, *effects, claims[0]);
     EXPECT_FALSE(refused) << text;
-    EXPECT_EQ(*Claim(window, Request("added")), Answer::kGranted) << "no marker: " << text;
+    EXPECT_EQ(*Claim(window, Request("added")), ClaimVerdict::kGranted) << "no marker: " << text;
     return refused ? Code::kUnavailable : refused.error().code;
   }
-  static Status Commit(Window& window, Own own, int32_t partition, int64_t frontier,
+  static Status Commit(Window& window, OwnerEpoch owner_epoch, int32_t partition, int64_t frontier,
                        LogTime watermark) {
-    const Progress progress{
-        .partition = partition, .own = own, .frontier = frontier, .watermark = watermark};
-    Change change{};
+    const Progress progress{.partition = partition,
+                            .owner_epoch = owner_epoch,
+                            .frontier = frontier,
+                            .watermark = watermark};
+    MarkerChange change{};
     const Status told = window.Committed({&progress, 1}, {&change, 1});
-    EXPECT_EQ(change, Change::kMade);
+    EXPECT_EQ(change, MarkerChange::kMade);
     return told;
   }
   static LogTime Watermark(Window& window, int32_t partition) {
@@ -135,13 +138,13 @@ class PostgresRefusalsTest : public ::testing::Test {
   void Finish(Window& window, int ids, std::string_view result = {}) {
     for (int i = 0; i < ids; i++) {
       const ClaimRequest claim = Request(NewId(), i);
-      ASSERT_EQ(*Claim(window, claim), Answer::kGranted);
+      ASSERT_EQ(*Claim(window, claim), ClaimVerdict::kGranted);
       const CompleteRequest done{.id = claim.id,
                                  .token = claim.token,
                                  .at = claim.at,
                                  .result = result,
                                  .time = claim.time};
-      Change change{};
+      MarkerChange change{};
       ASSERT_TRUE(window.Complete({&done, 1}, {&change, 1}));
     }
   }
@@ -200,12 +203,12 @@ TEST_F(PostgresRefusalsTest, AProcedureCannotCommitTheMarkersOfItsRun) {
 
 TEST_F(PostgresRefusalsTest, MarkersOfARunKeepResultsAndLaterTimes) {
   const auto window = Open();
-  const Own own = *window->RaiseOwn(0, 3, 0);
-  ASSERT_TRUE(Commit(*window, own, 3, 0, kOfTheRecords));
+  const OwnerEpoch owner_epoch = *window->RaiseOwnerEpoch(0, 3, 0);
+  ASSERT_TRUE(Commit(*window, owner_epoch, 3, 0, kOfTheRecords));
   std::vector<ClaimRequest> claims{Request("x"), Request("y", 1), Request("z", 2)};
   std::vector<CompleteRequest> done;
   for (ClaimRequest& claim : claims) {
-    claim.own = own;
+    claim.owner_epoch = owner_epoch;
     done.push_back({.id = claim.id, .token = claim.token, .at = claim.at, .time = claim.time});
   }
   done[1].result = "paid";
@@ -214,7 +217,7 @@ TEST_F(PostgresRefusalsTest, MarkersOfARunKeepResultsAndLaterTimes) {
   effects->Begin();
   ASSERT_TRUE(effects->sql()->Run({"UPDATE accounts SET cents = cents + 1"}));
   ASSERT_TRUE(effects->Keep());
-  Change changes[3];
+  MarkerChange changes[3];
   ASSERT_TRUE(window->CompleteWith(*effects, done, changes));
   EXPECT_EQ(Sql("SELECT string_agg(off || ':' || filed - 1600000000000 || ':' || "
                 "coalesce(convert_from(result, 'UTF8'), ''), ' ' ORDER BY off) "
@@ -225,8 +228,8 @@ TEST_F(PostgresRefusalsTest, MarkersOfARunKeepResultsAndLaterTimes) {
 
 TEST_F(PostgresRefusalsTest, TheSlowestPartitionDecidesWhatIsForgotten) {
   const auto window = Open(Level::kGuarded);
-  const Own fast = *window->RaiseOwn(0, 3, 0);
-  const Own slow = *window->RaiseOwn(0, 4, 0);
+  const OwnerEpoch fast = *window->RaiseOwnerEpoch(0, 3, 0);
+  const OwnerEpoch slow = *window->RaiseOwnerEpoch(0, 4, 0);
   ASSERT_TRUE(Commit(*window, fast, 3, 0, kOfTheRecords));
   Finish(*window, 10);
   const auto history = [&] { return (*window->Stat())[0].history; };
@@ -242,7 +245,7 @@ TEST_F(PostgresRefusalsTest, TheSlowestPartitionDecidesWhatIsForgotten) {
 // Each assignment and each heartbeat commits without a stamp.
 TEST_F(PostgresRefusalsTest, ACommitWithoutAStampKeepsTheLogTimeOfThePartition) {
   const auto window = Open(Level::kGuarded);
-  const Own quiet = *window->RaiseOwn(0, 4, 0);
+  const OwnerEpoch quiet = *window->RaiseOwnerEpoch(0, 4, 0);
   ASSERT_TRUE(Commit(*window, quiet, 4, 5, kOfTheRecords));
   ASSERT_TRUE(Commit(*window, quiet, 4, 5, kNoLogTime));
   EXPECT_EQ(Watermark(*window, 4), kOfTheRecords);
@@ -252,7 +255,7 @@ TEST_F(PostgresRefusalsTest, ACommitWithoutAStampKeepsTheLogTimeOfThePartition) 
 
 TEST_F(PostgresRefusalsTest, AWaitForALockIsNoOutage) {
   const auto window = Open(Level::kGuarded, milliseconds(500));
-  ASSERT_EQ(*Claim(*window, Request("x")), Answer::kGranted);
+  ASSERT_EQ(*Claim(*window, Request("x")), ClaimVerdict::kGranted);
   const auto other = client_->Begin();
   ASSERT_TRUE((*other)->Run({"SELECT FROM oncemq.window_ids FOR UPDATE"}));
   const char* const newest =
@@ -264,7 +267,7 @@ TEST_F(PostgresRefusalsTest, AWaitForALockIsNoOutage) {
     EXPECT_EQ(waited.error().code, Code::kUnavailable);
     EXPECT_EQ(waited.error().message.find("lately"), std::string::npos) << waited.error().message;
   }
-  EXPECT_EQ(*Claim(*window, Request("y", 2)), Answer::kGranted);
+  EXPECT_EQ(*Claim(*window, Request("y", 2)), ClaimVerdict::kGranted);
   EXPECT_EQ(Sql(newest), before) << "the connection is kept";
   (*other)->Rollback();
 }
@@ -273,19 +276,19 @@ TEST_F(PostgresRefusalsTest, AnOwnershipIsNotRaisedBehindARunThatPauses) {
   const auto first = Open();
   const auto second = Open();
   std::vector<ClaimRequest> claims{Request("x")};
-  claims[0].own = *first->RaiseOwn(0, 3, 0);
+  claims[0].owner_epoch = *first->RaiseOwnerEpoch(0, 3, 0);
   const auto effects = *first->NewEffects(0, 3, claims);
   effects->Begin();
   ASSERT_TRUE(effects->sql()->Run({"UPDATE accounts SET cents = 7"}));
   const BootTime began = BootNow();
-  const auto raised = second->RaiseOwn(0, 3, 0);
+  const auto raised = second->RaiseOwnerEpoch(0, 3, 0);
   EXPECT_LT(BootNow() - began, milliseconds(1'000));
   ASSERT_FALSE(raised);
   EXPECT_EQ(raised.error().code, Code::kUnavailable);
   ASSERT_TRUE(effects->Keep());
-  EXPECT_EQ(*Complete(*first, *effects, claims[0]), Change::kMade);
-  EXPECT_TRUE(
-      Eventually(milliseconds(5'000), [&] { return second->RaiseOwn(0, 3, 0).has_value(); }));
+  EXPECT_EQ(*Complete(*first, *effects, claims[0]), MarkerChange::kMade);
+  EXPECT_TRUE(Eventually(milliseconds(5'000),
+                         [&] { return second->RaiseOwnerEpoch(0, 3, 0).has_value(); }));
 }
 
 // The client has given up on such a request long ago: the next owner would take what it says for a
@@ -303,7 +306,7 @@ TEST_F(PostgresRefusalsTest, AnAnnouncementThatLandsLateReplacesNoLaterOneOfItsO
   const StoreName name{.source = 0, .partition = 3, .topic = "payments", .owner = "us"};
   ASSERT_TRUE(window.Open(name));
   Announcement one{.partition = 3, .to = 500, .offset = 500, .metadata = "a"};
-  one.own = *window.RaiseOwn(0, 3, 0);
+  one.owner_epoch = *window.RaiseOwnerEpoch(0, 3, 0);
   ASSERT_TRUE(window.Announce({&one, 1}));
   const auto connections = [&] {
     return Sql("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'");
@@ -328,9 +331,9 @@ TEST_F(PostgresRefusalsTest, AnAnnouncementThatLandsLateReplacesNoLaterOneOfItsO
   EXPECT_EQ(known->to, 10);
   EXPECT_EQ(known->metadata, "b");
 
-  const Own second = *window.RaiseOwn(0, 3, 0);
+  const OwnerEpoch second = *window.RaiseOwnerEpoch(0, 3, 0);
   EXPECT_EQ(window.Announce({&one, 1}).error().code, Code::kFenced);
-  one.own = second;
+  one.owner_epoch = second;
   EXPECT_TRUE(window.Announce({&one, 1}));
 }
 
@@ -363,28 +366,29 @@ TEST_F(PostgresRefusalsTest, AtOpaqueANewOwnerTakesNothingForWholeAfterARestart)
   const StoreName name{.source = 9, .partition = 3, .topic = "payments", .owner = "us"};
   const auto dead = Open(Level::kOpaque);
   ASSERT_TRUE(dead->Open(name));
-  Announcement announced{.partition = 3, .to = 1, .offset = 1, .own = *dead->RaiseOwn(0, 3, 0)};
+  Announcement announced{
+      .partition = 3, .to = 1, .offset = 1, .owner_epoch = *dead->RaiseOwnerEpoch(0, 3, 0)};
   ASSERT_TRUE(dead->Announce({&announced, 1}));
   const BootTime whole = BootNow();
   const auto before = Open(Level::kOpaque)->Open(name);
   ASSERT_TRUE(before);
-  EXPECT_FALSE(before->regressed);
+  EXPECT_FALSE(before->lost_writes);
   server_->Kill9();
   server_->Restart();
   const auto heir = Open(Level::kOpaque);
   const auto known = heir->Open(name);
   ASSERT_TRUE(known) << ToString(known.error());
-  EXPECT_TRUE(known->regressed);
+  EXPECT_TRUE(known->lost_writes);
   ASSERT_TRUE(known->lost_since);
   EXPECT_LE(*known->lost_since, whole) << "changes after it may be gone";
   EXPECT_GT(*known->lost_since, whole - std::chrono::seconds(20));
-  announced.own = *heir->RaiseOwn(0, 3, 0);
+  announced.owner_epoch = *heir->RaiseOwnerEpoch(0, 3, 0);
   announced.whole = false;
   ASSERT_TRUE(heir->Announce({&announced, 1}));
-  EXPECT_TRUE(Open(Level::kOpaque)->Open(name)->regressed) << "some ids are not known again";
+  EXPECT_TRUE(Open(Level::kOpaque)->Open(name)->lost_writes) << "some ids are not known again";
   announced.whole = true;
   ASSERT_TRUE(heir->Announce({&announced, 1}));
-  EXPECT_FALSE(Open(Level::kOpaque)->Open(name)->regressed);
+  EXPECT_FALSE(Open(Level::kOpaque)->Open(name)->lost_writes);
   EXPECT_EQ(heir->losses().possible, 0u);
 }
 
@@ -394,7 +398,8 @@ TEST_F(PostgresRefusalsTest, APartitionOfAnEarlierProgramIsNotCalledLost) {
   const StoreName name{.source = 9, .partition = 3, .topic = "payments", .owner = "us"};
   const auto window = Open(Level::kOpaque);
   ASSERT_TRUE(window->Open(name));
-  Announcement announced{.partition = 3, .to = 1, .offset = 1, .own = *window->RaiseOwn(0, 3, 0)};
+  Announcement announced{
+      .partition = 3, .to = 1, .offset = 1, .owner_epoch = *window->RaiseOwnerEpoch(0, 3, 0)};
   ASSERT_TRUE(window->Announce({&announced, 1}));
   for (const char* column : {"told", "run_started", "run_timeline", "whole"}) {
     Sql("ALTER TABLE oncemq.window_partitions DROP COLUMN " + std::string(column));
@@ -403,12 +408,12 @@ TEST_F(PostgresRefusalsTest, APartitionOfAnEarlierProgramIsNotCalledLost) {
   const auto heir = Open(Level::kOpaque);
   const auto known = heir->Open(name);
   ASSERT_TRUE(known) << ToString(known.error());
-  EXPECT_FALSE(known->regressed);
+  EXPECT_FALSE(known->lost_writes);
   EXPECT_FALSE(known->lost_since);
-  announced.own = *heir->RaiseOwn(0, 3, 0);
+  announced.owner_epoch = *heir->RaiseOwnerEpoch(0, 3, 0);
   announced.whole = false;
   ASSERT_TRUE(heir->Announce({&announced, 1}));
-  EXPECT_TRUE(Open(Level::kOpaque)->Open(name)->regressed) << "it says that ids are missing";
+  EXPECT_TRUE(Open(Level::kOpaque)->Open(name)->lost_writes) << "it says that ids are missing";
 }
 
 TEST_F(PostgresRefusalsTest, AScopeOfAnotherServiceNamesBothAndTheirDifferenceFirst) {
@@ -429,7 +434,7 @@ TEST_F(PostgresRefusalsTest, ARunBeginsOnlyWhereItsPartitionWasOpenedAfterTheLos
   const auto window = Open();
   ASSERT_TRUE(window->Open({.source = 0, .partition = 3, .topic = "payments", .owner = "us"}));
   const std::vector<ClaimRequest> claims{Request("x")};
-  ASSERT_EQ(*Claim(*window, claims[0]), Answer::kGranted);
+  ASSERT_EQ(*Claim(*window, claims[0]), ClaimVerdict::kGranted);
   server_->Kill9();
   server_->Restart();
   ClaimRequest elsewhere = Request("y");
@@ -449,15 +454,15 @@ TEST_F(PostgresRefusalsTest, ASweepThatTakesTooLongIsToldAndTakesSmallerSteps) {
   options.file = (dir.path() / "log").string();
   StartLogging(options);
   const auto window = Open(Level::kGuarded, milliseconds(500));
-  const Own own = *window->RaiseOwn(0, 3, 0);
-  ASSERT_TRUE(Commit(*window, own, 3, 0, kOfTheRecords));
+  const OwnerEpoch owner_epoch = *window->RaiseOwnerEpoch(0, 3, 0);
+  ASSERT_TRUE(Commit(*window, owner_epoch, 3, 0, kOfTheRecords));
   Finish(*window, 60, std::string(1'500, 'r'));
   Sql("CREATE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql AS "
       "$$ BEGIN PERFORM pg_sleep(0.05); RETURN OLD; END $$");
   Sql("CREATE TRIGGER slowly BEFORE DELETE ON oncemq.window_ids FOR EACH ROW "
       "EXECUTE FUNCTION slowly()");
   EXPECT_TRUE(Eventually(milliseconds(60'000), [&] {
-    EXPECT_TRUE(Commit(*window, own, 3, 100, kOfTheRecords + 3 * kHour));
+    EXPECT_TRUE(Commit(*window, owner_epoch, 3, 100, kOfTheRecords + 3 * kHour));
     return (*window->Stat())[0].history == 0;
   }));
   StopLogging();

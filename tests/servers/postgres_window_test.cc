@@ -38,7 +38,7 @@ class PostgresWindowTest : public ::testing::Test {
     Connect();
   }
   void Connect() {
-    client_ = *OpenPostgres(*ParsePostgresPlace(server_->url()));
+    client_ = *OpenPostgres(*ParsePostgresEndpoint(server_->url()));
     ASSERT_TRUE(MigratePostgresWindow(server_->url(), "oncemq"));
     Sql("DROP TABLE IF EXISTS accounts");
     Sql("CREATE TABLE accounts (name bytea PRIMARY KEY, cents bigint CHECK (cents >= 0))");
@@ -73,7 +73,7 @@ class PostgresWindowTest : public ::testing::Test {
   ClaimRequest Request(std::string_view id, int64_t offset = 0) {
     return {.id = id, .token = {7, ++tokens_}, .at = {0, 3, offset}, .time = kThen};
   }
-  static Answer Claim(Window& window, const ClaimRequest& request) {
+  static ClaimVerdict Claim(Window& window, const ClaimRequest& request) {
     ClaimAnswer answer;
     EXPECT_TRUE(window.Claim({&request, 1}, {&answer, 1}));
     return answer.answer;
@@ -82,12 +82,13 @@ class PostgresWindowTest : public ::testing::Test {
                                               const std::vector<ClaimRequest>& granted) {
     return *window.NewEffects(0, 3, granted);
   }
-  static Result<Change> Complete(Window& window, EffectBatch& effects, const ClaimRequest& claim) {
+  static Result<MarkerChange> Complete(Window& window, EffectBatch& effects,
+                                       const ClaimRequest& claim) {
     const CompleteRequest request{
         .id = claim.id, .token = claim.token, .at = claim.at, .time = claim.time};
-    Change change{};
+    MarkerChange change{};
     const Status done = window.CompleteWith(effects, {&request, 1}, {&change, 1});
-    return done ? Result<Change>(change) : done.error();
+    return done ? Result<MarkerChange>(change) : done.error();
   }
   static Result<SqlAnswer> Move(EffectBatch& effects, int64_t cents) {
     const std::string_view from = "a";
@@ -117,7 +118,7 @@ class PostgresWindowTest : public ::testing::Test {
       done.push_back({.id = id, .token = claims.back().token, .keep = keep});
     }
     std::vector<ClaimAnswer> answers(ids.size());
-    std::vector<Change> changes(ids.size());
+    std::vector<MarkerChange> changes(ids.size());
     EXPECT_TRUE(window.Claim(claims, answers));
     EXPECT_TRUE(window.Complete(done, changes));
   }
@@ -131,24 +132,24 @@ class PostgresWindowTest : public ::testing::Test {
 TEST_F(PostgresWindowTest, EffectsAndMarkersAreThereTogether) {
   const auto window = Open();
   const std::vector<ClaimRequest> claims{Request("x")};
-  ASSERT_EQ(Claim(*window, claims[0]), Answer::kGranted);
+  ASSERT_EQ(Claim(*window, claims[0]), ClaimVerdict::kGranted);
   const auto effects = Effects(*window, claims);
   effects->Begin();
   ASSERT_TRUE(Move(*effects, 30));
   ASSERT_TRUE(effects->Keep());
   EXPECT_EQ(Cents("a"), "100") << "nobody else sees it before";
-  EXPECT_EQ(*Complete(*window, *effects, claims[0]), Change::kMade);
+  EXPECT_EQ(*Complete(*window, *effects, claims[0]), MarkerChange::kMade);
   EXPECT_EQ(Cents("a"), "70");
   EXPECT_EQ(Cents("b"), "30");
-  EXPECT_EQ(Claim(*Open(), Request("x")), Answer::kDuplicate);
-  EXPECT_EQ(*Complete(*window, *effects, claims[0]), Change::kFenced) << "it is written once";
+  EXPECT_EQ(Claim(*Open(), Request("x")), ClaimVerdict::kDuplicate);
+  EXPECT_EQ(*Complete(*window, *effects, claims[0]), MarkerChange::kFenced) << "it is written once";
 }
 
 TEST_F(PostgresWindowTest, StatementsThatAreAddedGoWithTheMarkersInOneTransaction) {
   const auto window = Open();
   const std::vector<ClaimRequest> claims{Request("x"), Request("y", 1)};
   for (const ClaimRequest& claim : claims) {
-    ASSERT_EQ(Claim(*window, claim), Answer::kGranted);
+    ASSERT_EQ(Claim(*window, claim), ClaimVerdict::kGranted);
   }
   const auto effects = Effects(*window, claims);
   effects->Begin();
@@ -157,9 +158,9 @@ TEST_F(PostgresWindowTest, StatementsThatAreAddedGoWithTheMarkersInOneTransactio
   effects->Begin();
   ASSERT_TRUE(AddMove(*effects, 50));
   effects->Undo();
-  EXPECT_EQ(*Complete(*window, *effects, claims[0]), Change::kMade);
+  EXPECT_EQ(*Complete(*window, *effects, claims[0]), MarkerChange::kMade);
   EXPECT_EQ(Cents("a"), "90");
-  EXPECT_EQ(Claim(*window, Request("y", 1)), Answer::kGranted) << "it was not done";
+  EXPECT_EQ(Claim(*window, Request("y", 1)), ClaimVerdict::kGranted) << "it was not done";
 }
 
 // Two texts in turn, values of both kinds, and a message in the middle that is not done.
@@ -171,12 +172,12 @@ TEST_F(PostgresWindowTest, AddedStatementsOfOtherTextsKeepTheirValues) {
   const auto before = Effects(*window, copy);
   before->Begin();
   ASSERT_TRUE(before->Keep());
-  ASSERT_EQ(*Complete(*window, *before, copy[0]), Change::kMade);
+  ASSERT_EQ(*Complete(*window, *before, copy[0]), MarkerChange::kMade);
   std::vector<ClaimRequest> claims{Request("copy"), Request("x", 1), Request("y", 2),
                                    Request("z", 3)};
   std::vector<ClaimAnswer> answers(claims.size());
   ASSERT_TRUE(window->Claim(claims, answers));
-  EXPECT_EQ(answers[0].answer, Answer::kDuplicate);
+  EXPECT_EQ(answers[0].answer, ClaimVerdict::kDuplicate);
   claims.erase(claims.begin());
   const auto effects = Effects(*window, claims);
   for (const ClaimRequest& claim : claims) {
@@ -195,21 +196,21 @@ TEST_F(PostgresWindowTest, AddedStatementsOfOtherTextsKeepTheirValues) {
   }
   const CompleteRequest done[] = {{.id = "x", .token = claims[0].token, .at = claims[0].at},
                                   {.id = "z", .token = claims[2].token, .at = claims[2].at}};
-  Change changes[2];
+  MarkerChange changes[2];
   ASSERT_TRUE(window->CompleteWith(*effects, done, changes));
   EXPECT_EQ(One("SELECT string_agg(step || convert_from(note, 'UTF8'), ' ' ORDER BY step) "
                 "FROM added"),
             "1x's 3z's 11x's 13z's 21x's 23z's");
-  EXPECT_EQ(Claim(*window, Request("y", 2)), Answer::kGranted);
-  EXPECT_EQ(Claim(*Open(), Request("x", 1)), Answer::kDuplicate);
-  EXPECT_EQ(Claim(*Open(), Request("z", 3)), Answer::kDuplicate);
+  EXPECT_EQ(Claim(*window, Request("y", 2)), ClaimVerdict::kGranted);
+  EXPECT_EQ(Claim(*Open(), Request("x", 1)), ClaimVerdict::kDuplicate);
+  EXPECT_EQ(Claim(*Open(), Request("z", 3)), ClaimVerdict::kDuplicate);
 }
 
 TEST_F(PostgresWindowTest, ARefusedStatementCostsItsMessageAndNotTheRun) {
   const auto window = Open();
   const std::vector<ClaimRequest> claims{Request("x"), Request("y", 1), Request("z", 2)};
   for (const ClaimRequest& claim : claims) {
-    ASSERT_EQ(Claim(*window, claim), Answer::kGranted);
+    ASSERT_EQ(Claim(*window, claim), ClaimVerdict::kGranted);
   }
   const auto effects = Effects(*window, claims);
   effects->Begin();
@@ -226,25 +227,25 @@ TEST_F(PostgresWindowTest, ARefusedStatementCostsItsMessageAndNotTheRun) {
   ASSERT_TRUE(effects->Keep());
   const CompleteRequest done[] = {{.id = "x", .token = claims[0].token, .at = claims[0].at},
                                   {.id = "z", .token = claims[2].token, .at = claims[2].at}};
-  Change changes[2];
+  MarkerChange changes[2];
   ASSERT_TRUE(window->CompleteWith(*effects, done, changes));
   EXPECT_EQ(Cents("a"), "0");
   EXPECT_EQ(Cents("b"), "100") << "nothing of the message in between";
-  EXPECT_EQ(Claim(*window, Request("y", 1)), Answer::kGranted);
-  EXPECT_EQ(Claim(*window, Request("z", 2)), Answer::kDuplicate);
+  EXPECT_EQ(Claim(*window, Request("y", 1)), ClaimVerdict::kGranted);
+  EXPECT_EQ(Claim(*window, Request("z", 2)), ClaimVerdict::kDuplicate);
 }
 
 // Markers are inserted before handlers run; their results and later copies come after.
 TEST_F(PostgresWindowTest, AnAddedStatementThatIsRefusedIsNoReasonToAskAgain) {
   const auto window = Open();
   const std::vector<ClaimRequest> claims{Request("x")};
-  ASSERT_EQ(Claim(*window, claims[0]), Answer::kGranted);
+  ASSERT_EQ(Claim(*window, claims[0]), ClaimVerdict::kGranted);
   const auto effects = Effects(*window, claims);
   effects->Begin();
   ASSERT_TRUE(AddMove(*effects, 1'000));
   ASSERT_TRUE(effects->Keep());
   EXPECT_EQ(Complete(*window, *effects, claims[0]).error().code, Code::kInvalid);
-  EXPECT_EQ(Claim(*window, Request("x")), Answer::kGranted);
+  EXPECT_EQ(Claim(*window, Request("x")), ClaimVerdict::kGranted);
 }
 
 TEST_F(PostgresWindowTest, AHandlerCannotEndTheTransactionUnderItsMarkers) {
@@ -267,10 +268,10 @@ TEST_F(PostgresWindowTest, ARunThatHasLostItsPartitionWritesNothing) {
   for (const bool live : {true, false}) {
     const auto window = Open();
     std::vector<ClaimRequest> claims{Request(live ? "live" : "added")};
-    claims[0].own = *window->RaiseOwn(0, 3, 0);
-    ASSERT_EQ(Claim(*window, claims[0]), Answer::kGranted);
+    claims[0].owner_epoch = *window->RaiseOwnerEpoch(0, 3, 0);
+    ASSERT_EQ(Claim(*window, claims[0]), ClaimVerdict::kGranted);
     const auto effects = Effects(*window, claims);
-    ASSERT_TRUE(window->RaiseOwn(0, 3, 0));
+    ASSERT_TRUE(window->RaiseOwnerEpoch(0, 3, 0));
     effects->Begin();
     if (live) {
       EXPECT_EQ(Move(*effects, 10).error().code, Code::kFenced);
@@ -279,8 +280,9 @@ TEST_F(PostgresWindowTest, ARunThatHasLostItsPartitionWritesNothing) {
       ASSERT_TRUE(AddMove(*effects, 10));
       ASSERT_TRUE(effects->Keep());
     }
-    EXPECT_EQ(*Complete(*window, *effects, claims[0]), Change::kFenced);
-    const Announcement late{.partition = 3, .to = 1, .offset = 1, .own = claims[0].own};
+    EXPECT_EQ(*Complete(*window, *effects, claims[0]), MarkerChange::kFenced);
+    const Announcement late{
+        .partition = 3, .to = 1, .offset = 1, .owner_epoch = claims[0].owner_epoch};
     EXPECT_EQ(window->Announce({&late, 1}).error().code, Code::kFenced);
   }
   EXPECT_EQ(Cents("a"), "100");
@@ -298,7 +300,7 @@ TEST_F(PostgresWindowTest, AChangeOfATableCostsNoMessage) {
         {"UPDATE accounts SET cents = cents WHERE name = $1 RETURNING *", {name}});
     const std::optional<Code> code = done ? std::nullopt : std::optional(done.error().code);
     if (effects->Keep()) {
-      EXPECT_EQ(*Complete(*window, *effects, claims[0]), Change::kMade);
+      EXPECT_EQ(*Complete(*window, *effects, claims[0]), MarkerChange::kMade);
     }
     return code;
   };
@@ -328,13 +330,13 @@ TEST_F(PostgresWindowTest, OfConcurrentCopiesOneHasItsEffect) {
     const auto second = Open();
     const std::vector<ClaimRequest> one{Request(id)};
     const std::vector<ClaimRequest> other{Request(id, 8)};
-    ASSERT_EQ(Claim(*first, one[0]), Answer::kGranted);
-    ASSERT_EQ(Claim(*second, other[0]), Answer::kGranted);
+    ASSERT_EQ(Claim(*first, one[0]), ClaimVerdict::kGranted);
+    ASSERT_EQ(Claim(*second, other[0]), ClaimVerdict::kGranted);
     const auto effects = Effects(*first, one);
     effects->Begin();
     ASSERT_TRUE(Move(*effects, 10));
     ASSERT_TRUE(effects->Keep());
-    Result<Change> late = Error{};
+    Result<MarkerChange> late = Error{};
     std::thread copy([&] {
       const auto again = Effects(*second, other);
       again->Begin();
@@ -347,10 +349,10 @@ TEST_F(PostgresWindowTest, OfConcurrentCopiesOneHasItsEffect) {
     EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] {
       return One("SELECT count(*) FROM pg_locks WHERE NOT granted") == "1";
     })) << "the copy waits for the first transaction";
-    EXPECT_EQ(*Complete(*first, *effects, one[0]), Change::kMade);
+    EXPECT_EQ(*Complete(*first, *effects, one[0]), MarkerChange::kMade);
     copy.join();
-    EXPECT_EQ(*late, Change::kFenced);
-    EXPECT_EQ(Claim(*second, Request(id, 8)), Answer::kDuplicate);
+    EXPECT_EQ(*late, MarkerChange::kFenced);
+    EXPECT_EQ(Claim(*second, Request(id, 8)), ClaimVerdict::kDuplicate);
   }
   EXPECT_EQ(Cents("b"), "20");
 }
@@ -364,7 +366,7 @@ TEST_F(PostgresWindowTest, ACommitWhoseAnswerIsLostIsNotRepeated) {
   ASSERT_TRUE(opened);
   Window& window = **opened;
   const std::vector<ClaimRequest> claims{Request("x")};
-  ASSERT_EQ(Claim(window, claims[0]), Answer::kGranted);
+  ASSERT_EQ(Claim(window, claims[0]), ClaimVerdict::kGranted);
   const auto effects = Effects(window, claims);
   effects->Begin();
   ASSERT_TRUE(AddMove(*effects, 10));
@@ -379,8 +381,8 @@ TEST_F(PostgresWindowTest, ACommitWhoseAnswerIsLostIsNotRepeated) {
   again->Begin();
   ASSERT_TRUE(AddMove(*again, 10));
   ASSERT_TRUE(again->Keep());
-  EXPECT_EQ(*Complete(window, *again, claims[0]), Change::kFenced);
-  EXPECT_EQ(Claim(window, Request("x")), Answer::kDuplicate);
+  EXPECT_EQ(*Complete(window, *again, claims[0]), MarkerChange::kFenced);
+  EXPECT_EQ(Claim(window, Request("x")), ClaimVerdict::kDuplicate);
   EXPECT_EQ(Cents("a"), "90");
 }
 
@@ -391,10 +393,10 @@ TEST_F(PostgresWindowTest, ARestoredBackupIsRecognised) {
   const auto known = window->Open(name);
   ASSERT_TRUE(known);
   EXPECT_EQ(known->source, 0u) << "the store numbers topics";
-  const Own own = *window->RaiseOwn(0, 3, 0);
+  const OwnerEpoch owner_epoch = *window->RaiseOwnerEpoch(0, 3, 0);
   server_->BackUp();
   ClaimRequest claim = Request("x");
-  claim.own = own;
+  claim.owner_epoch = owner_epoch;
   ClaimAnswer answer;
   Status status;
   const auto claims = [&](const ClaimRequest& request) {
@@ -407,12 +409,14 @@ TEST_F(PostgresWindowTest, ARestoredBackupIsRecognised) {
   EXPECT_FALSE(status) << "after a restart nobody knows before Open()";
   ASSERT_TRUE(window->Open(name));
   ASSERT_TRUE(claims(claim));
-  EXPECT_EQ(answer.answer, Answer::kGranted);
-  const Announcement announced{.partition = 3, .to = 1, .offset = 1, .metadata = "m", .own = own};
+  EXPECT_EQ(answer.answer, ClaimVerdict::kGranted);
+  const Announcement announced{
+      .partition = 3, .to = 1, .offset = 1, .metadata = "m", .owner_epoch = owner_epoch};
   ASSERT_TRUE(window->Announce({&announced, 1}));
   server_->GoBack();
   // Before any claim: a commit must not rest on what is lost.
-  const Announcement further{.partition = 3, .to = 2, .offset = 2, .metadata = "m", .own = own};
+  const Announcement further{
+      .partition = 3, .to = 2, .offset = 2, .metadata = "m", .owner_epoch = owner_epoch};
   EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] {
     status = window->Announce({&further, 1});
     return status || status.error().code == Code::kRegressed;
@@ -420,14 +424,14 @@ TEST_F(PostgresWindowTest, ARestoredBackupIsRecognised) {
   EXPECT_FALSE(status) << "a lost store is announced as whole";
   window->Close(0, 3);
   ClaimRequest next = Request("y", 1);
-  next.own = own;
+  next.owner_epoch = owner_epoch;
   ASSERT_TRUE(claims(next));
   ASSERT_FALSE(status) << "it would go on with less than it had";
   const auto anew = window->Open(name);
   ASSERT_TRUE(anew);
-  EXPECT_TRUE(anew->regressed);
+  EXPECT_TRUE(anew->lost_writes);
   EXPECT_EQ(anew->offset, -1) << "what was announced is gone, and told";
-  EXPECT_TRUE(window->RaiseOwn(0, 3, 0));
+  EXPECT_TRUE(window->RaiseOwnerEpoch(0, 3, 0));
 }
 
 TEST_F(PostgresWindowTest, ADeadServerIsAskedOnceInAWhileAndUsedAgainWhenItIsBack) {
@@ -457,9 +461,9 @@ TEST_F(PostgresWindowTest, WhatHasAgedIsSweptAwayAndIsNeverNew) {
   options.skew = milliseconds(0);
   const auto opened = *OpenPostgresWindow(server_->url(), options);
   Window& window = *opened;
-  const Own own = *window.RaiseOwn(0, 3, 0);
-  Progress progress{.partition = 3, .own = own, .watermark = kThen};
-  Change change{};
+  const OwnerEpoch owner_epoch = *window.RaiseOwnerEpoch(0, 3, 0);
+  Progress progress{.partition = 3, .owner_epoch = owner_epoch, .watermark = kThen};
+  MarkerChange change{};
   ASSERT_TRUE(window.Committed({&progress, 1}, {&change, 1})) << "its log time is known";
   std::vector<std::string> ids;
   std::vector<ClaimRequest> claims;
@@ -472,17 +476,17 @@ TEST_F(PostgresWindowTest, WhatHasAgedIsSweptAwayAndIsNeverNew) {
     done.push_back({.id = ids[i], .token = claims[i].token, .at = claims[i].at, .time = kThen});
   }
   std::vector<ClaimAnswer> answers(ids.size());
-  std::vector<Change> changes(ids.size());
+  std::vector<MarkerChange> changes(ids.size());
   ASSERT_TRUE(window.Claim(claims, answers));
   ASSERT_TRUE(window.Complete(done, changes));
-  progress = {0, 3, own, 1'000, kThen + 2 * options.remember};
+  progress = {0, 3, owner_epoch, 1'000, kThen + 2 * options.remember};
   ASSERT_TRUE(window.Committed({&progress, 1}, {&change, 1}));
-  EXPECT_EQ(change, Change::kMade);
+  EXPECT_EQ(change, MarkerChange::kMade);
   const auto stat = window.Stat();
   ASSERT_TRUE(stat);
   EXPECT_EQ((*stat)[0].history, 1'000u) << "those above the frontier stay";
-  EXPECT_EQ(Claim(window, Request("id-5", 5'000)), Answer::kOutsideWindow);
-  EXPECT_EQ(Claim(window, Request("id-1500", 5'000)), Answer::kDuplicate);
+  EXPECT_EQ(Claim(window, Request("id-5", 5'000)), ClaimVerdict::kOutsideWindow);
+  EXPECT_EQ(Claim(window, Request("id-1500", 5'000)), ClaimVerdict::kDuplicate);
 }
 
 // No partition was ever owned, so no commit sweeps: a gate's ids.
@@ -502,7 +506,7 @@ TEST_F(PostgresWindowTest, APartitionWithoutAWatermarkPinsNoIdsWithoutAPartition
   auto options = Options(Level::kOpaque);
   options.remember = milliseconds(64);  // then a pass may begin each millisecond
   const auto window = *OpenPostgresWindow(server_->url(), options);
-  ASSERT_TRUE(window->RaiseOwn(0, 3, 0));
+  ASSERT_TRUE(window->RaiseOwnerEpoch(0, 3, 0));
   uint64_t finished = 0;
   EXPECT_TRUE(Eventually(milliseconds(20'000), [&] {
     FinishAlone(*window, 256, milliseconds(1));
@@ -526,9 +530,9 @@ TEST_F(PostgresWindowTest, AnIdIsLookedUpByItsKeyHoweverManyThereAre) {
   for (int64_t i = 0; i < kIds; i++) {
     const std::string id = "one-" + std::to_string(i);
     const ClaimRequest claim{.id = id, .token = {7, ++tokens_}};
-    ASSERT_EQ(Claim(*window, claim), Answer::kGranted);
+    ASSERT_EQ(Claim(*window, claim), ClaimVerdict::kGranted);
     const CompleteRequest done{.id = id, .token = claim.token};
-    Change change{};
+    MarkerChange change{};
     ASSERT_TRUE(window->Complete({&done, 1}, {&change, 1}));
   }
   window.reset();  // the server counts what a connection did at its end
@@ -552,12 +556,12 @@ TEST_F(PostgresWindowTest, AConnectionOfTheUsersOwnIsASession) {
   EXPECT_EQ(add(session)->affected, 1u);
   const auto window = Open();
   const std::vector<ClaimRequest> claims{Request("x")};
-  ASSERT_EQ(Claim(*window, claims[0]), Answer::kGranted);
+  ASSERT_EQ(Claim(*window, claims[0]), ClaimVerdict::kGranted);
   const auto effects = Effects(*window, claims);
   effects->Begin();
   EXPECT_EQ(add(*effects->sql())->affected, 1u);
   ASSERT_TRUE(effects->Keep());
-  EXPECT_EQ(*Complete(*window, *effects, claims[0]), Change::kMade);
+  EXPECT_EQ(*Complete(*window, *effects, claims[0]), MarkerChange::kMade);
   EXPECT_EQ(session.Run({"SELECT cents FROM accounts WHERE name = 'b'"})->rows[0][0], "10");
 }
 

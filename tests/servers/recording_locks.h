@@ -22,9 +22,10 @@ class RecordingLocks final : public ForwardingLocks {
         file_(open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)) {}
   ~RecordingLocks() override { close(file_); }
 
-  Result<LockAnswer> Ask(const LockAsk& ask) override {
-    Call call = Asked(LockCall::What::kAsk, ask.name, ask.token, ask.lease, ask.mode, ask.limit);
-    const auto answer = ForwardingLocks::Ask(ask);
+  Result<LockAnswer> Ask(const AcquireRequest& request) override {
+    Call call = Asked(LockCall::What::kAsk, request.name, request.token, request.lease,
+                      request.mode, request.limit);
+    const auto answer = ForwardingLocks::Ask(request);
     using Kind = LockAnswer::Kind;
     if (answer && answer->kind == Kind::kGranted) {
       call.said.fence = answer->fence;

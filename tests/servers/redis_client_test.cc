@@ -28,9 +28,9 @@ class RedisClientTest : public ::testing::Test {
   static Result<std::unique_ptr<RedisClient>> Open(const std::string& url,
                                                    const RedisTimes& times = kPatient,
                                                    size_t connections = 16) {
-    const auto place = ParseRedisPlace(url);
-    EXPECT_TRUE(place.has_value()) << ToString(place.error());
-    return RedisClient::Open(*place, times, connections);
+    const auto endpoint = ParseRedisEndpoint(url);
+    EXPECT_TRUE(endpoint.has_value()) << ToString(endpoint.error());
+    return RedisClient::Open(*endpoint, times, connections);
   }
   void StartAndOpen(const RedisTimes& times = kPatient, size_t connections = 16) {
     server_ = RedisServer::Start();
@@ -96,14 +96,14 @@ TEST_F(RedisClientTest, APasswordThatIsRefusedIsTriedAFewTimesByAWholePool) {
   Run({"ACL", "SETUSER", "rotated", "on", ">old", "+@all"});
   std::string file = "old";
   Mutex mutex;
-  auto place = *ParseRedisPlace(server_->url());
-  place.user = "rotated";
-  place.password = "old";
-  place.read_login = [&]() -> Result<UserAndPassword> {
+  auto endpoint = *ParseRedisEndpoint(server_->url());
+  endpoint.user = "rotated";
+  endpoint.password = "old";
+  endpoint.read_login = [&]() -> Result<UserAndPassword> {
     MutexLock lock(mutex);
     return UserAndPassword{"rotated", file};
   };
-  const auto pool = *RedisClient::Open(place, kPatient, 16);
+  const auto pool = *RedisClient::Open(endpoint, kPatient, 16);
   Run({"ACL", "SETUSER", "rotated", "resetpass", ">new"});
   Run({"CLIENT", "KILL", "USER", "rotated"});
   const BootTime until = BootNow() + std::chrono::seconds(5);
@@ -260,9 +260,9 @@ TEST_F(RedisClientTest, AListenerHearsAgainAfterItsConnectionWasCut) {
   StartAndOpen();
   std::atomic<int> connected{0};
   std::atomic<int> heard{0};
-  const auto place = ParseRedisPlace(server_->url());
+  const auto endpoint = ParseRedisEndpoint(server_->url());
   const auto listener = RedisListener::Start(
-      *place, kPatient, "channel",
+      *endpoint, kPatient, "channel",
       [&](std::string_view text) {
         EXPECT_EQ(text, std::string_view("a\0b", 3));
         heard++;
@@ -283,10 +283,10 @@ TEST_F(RedisClientTest, AListenerHearsAgainAfterItsConnectionWasCut) {
 
 TEST_F(RedisClientTest, AListenerOfAServerThatIsGoneEndsAtOnce) {
   StartAndOpen();
-  const auto place = ParseRedisPlace(server_->url());
+  const auto endpoint = ParseRedisEndpoint(server_->url());
   // An answer is waited for much longer than the end may take.
   auto listener = RedisListener::Start(
-      *place, {milliseconds(1'000), milliseconds(60'000)}, "channel", [](std::string_view) {},
+      *endpoint, {milliseconds(1'000), milliseconds(60'000)}, "channel", [](std::string_view) {},
       [](bool) {});
   server_->process().Pause();
   const BootTime began = BootNow();

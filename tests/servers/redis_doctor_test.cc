@@ -27,7 +27,7 @@ class RedisDoctor : public DoctorFixture {
   void SetUp() override {
     ONCEMQ_REQUIRE_REDIS();
     server_ = RedisServer::Start();
-    client_ = *RedisClient::Open(*ParseRedisPlace(server_->url()));
+    client_ = *RedisClient::Open(*ParseRedisEndpoint(server_->url()));
   }
 
   std::string FileAt(const std::string& at, const std::string& more = "") const {

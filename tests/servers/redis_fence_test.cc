@@ -18,7 +18,7 @@ class RedisFenceTest : public ::testing::Test {
     ONCEMQ_REQUIRE_REDIS();
     server_ = RedisServer::Start();
     constexpr milliseconds kPatience{20'000};
-    client_ = *RedisClient::Open(*ParseRedisPlace(server_->url()), {kPatience, kPatience});
+    client_ = *RedisClient::Open(*ParseRedisEndpoint(server_->url()), {kPatience, kPatience});
     locks_ = *OpenRedisLocks(server_->url(), {.connect = kPatience, .call = kPatience});
     domain_ = *LockDomain::Open(locks_);
     fence_.emplace(*client_, "fence:account");

@@ -31,15 +31,15 @@ class RedisGrants : public GrantsTest {
       words.push_back(word);
     }
     const std::string address = server_->url();
-    const auto client = RedisClient::Open(*ParseRedisPlace("redis://:of-the-administrator@" +
-                                                           address.substr(address.find("//") + 2)));
+    const auto client = RedisClient::Open(*ParseRedisEndpoint(
+        "redis://:of-the-administrator@" + address.substr(address.find("//") + 2)));
     EXPECT_TRUE(client.has_value()) << ToString(client.error());
     const auto reply = (*client)->Run(RedisCommand(words.begin(), words.end()));
     return reply ? reply->text : ToString(reply.error());
   }
   Result<RedisReply> SayAs(const StoreIdentity& who, const RedisCommand& command) const {
     const auto client = RedisClient::Open(
-        *ParseRedisPlace(AddressFor(catalogue_.stores.at("store"), "store", who)));
+        *ParseRedisEndpoint(AddressFor(catalogue_.stores.at("store"), "store", who)));
     EXPECT_TRUE(client.has_value()) << ToString(client.error());
     return (*client)->Run(command);
   }

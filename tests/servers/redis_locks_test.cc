@@ -39,7 +39,8 @@ class RedisLocksTest : public ::testing::Test {
   }
   std::string Redis(const RedisCommand& command) { return Redis(*server_, command); }
   static std::string Redis(const RedisServer& server, const RedisCommand& command) {
-    const auto client = RedisClient::Open(*ParseRedisPlace(server.url()), {kPatience, kPatience});
+    const auto client =
+        RedisClient::Open(*ParseRedisEndpoint(server.url()), {kPatience, kPatience});
     EXPECT_TRUE(client.has_value()) << ToString(client.error());
     const auto reply = (*client)->Run(command);
     EXPECT_TRUE(reply.has_value()) << ToString(reply.error());
@@ -150,7 +151,7 @@ TEST_F(RedisLocksTest, WhoMayNotPublishIsStillServedInTurn) {
   const std::string address = server_->url().substr(std::string("redis://").size());
   const auto locks = OpenRedisLocks("redis://app:secret@" + address);
   ASSERT_TRUE(locks.has_value()) << ToString(locks.error());
-  const auto domain = LockDomain::Open(*locks, {.place = milliseconds(300)});
+  const auto domain = LockDomain::Open(*locks, {.queue_lease = milliseconds(300)});
   auto holder = (*domain)->Acquire("x");
   ASSERT_TRUE(holder.has_value() && holder->has_value());
   std::jthread waits([&] {
@@ -176,28 +177,28 @@ TEST_F(RedisLocksTest, AFenceDoesNotGoBackWhenTheServerForgetsEverything) {
 // What a replica that lags knows when it takes over: the key as it was before the last grant.
 TEST_F(RedisLocksTest, AFenceOfWhoWaitedDoesNotComeTwiceWhenTheLastGrantIsForgotten) {
   Start();
-  const auto ask = [&](uint64_t who) {
+  const auto request = [&](uint64_t who) {
     return *locks_->Ask({.name = "x",
                          .token = {1, who},
                          .lease = milliseconds(60'000),
-                         .place = milliseconds(60'000)});
+                         .queue_lease = milliseconds(60'000)});
   };
   const auto leaves = [&](uint64_t who) {
     const LockClaim claim{"x", {1, who}};
     Freed freed{};
     EXPECT_TRUE(locks_->Free({&claim, 1}, {&freed, 1}));
   };
-  ask(1);
-  ask(2);
-  ask(3);
+  request(1);
+  request(2);
+  request(3);
   const std::string key = Redis({"RANDOMKEY"});
   const std::string before = Redis({"DUMP", key});
   leaves(1);
-  const Fence forgotten = ask(2).fence;
+  const Fence forgotten = request(2).fence;
   Redis({"RESTORE", key, "60000", before, "REPLACE"});
   leaves(1);
   leaves(2);
-  EXPECT_GT(ask(3).fence, forgotten);
+  EXPECT_GT(request(3).fence, forgotten);
 }
 
 TEST_F(RedisLocksTest, AHolderIsToldWhenTheServerForgotIt) {
@@ -206,7 +207,7 @@ TEST_F(RedisLocksTest, AHolderIsToldWhenTheServerForgotIt) {
   ASSERT_TRUE(lease);
   Redis({"FLUSHALL"});
   UntilTold(lease->stop());
-  EXPECT_EQ(lease->lost(), Lost::kTaken);
+  EXPECT_EQ(lease->lost(), LeaseLoss::kTaken);
 }
 
 TEST_F(RedisLocksTest, AHolderIsToldInTimeWhenTheServerHangs) {
@@ -215,7 +216,7 @@ TEST_F(RedisLocksTest, AHolderIsToldInTimeWhenTheServerHangs) {
   ASSERT_TRUE(lease);
   server_->process().Pause();
   UntilTold(lease->stop());
-  EXPECT_EQ(lease->lost(), Lost::kDeadline);
+  EXPECT_EQ(lease->lost(), LeaseLoss::kDeadline);
   server_->process().Continue();
   EXPECT_TRUE(Acquired()) << "when its lease has run out there";
 }
@@ -232,7 +233,7 @@ TEST_F(RedisLocksTest, AWaiterGetsItsTurnAfterTheServerWasAwayAndCameBackEmpty) 
 
 TEST_F(RedisLocksTest, AWaiterWhoseWakesAreCutGetsItsTurn) {
   Start();
-  domain_ = *LockDomain::Open(locks_, {.place = milliseconds(600)});
+  domain_ = *LockDomain::Open(locks_, {.queue_lease = milliseconds(600)});
   for (int round = 0; round < 5; round++) {
     auto holder = Acquired();
     ASSERT_TRUE(holder);
@@ -266,13 +267,15 @@ TEST_F(RedisLocksTest, WaitersAreLimited) {
   server_ = RedisServer::Start();
   const auto locks = OpenRedisLocks(server_->url(), {.max_waiters = 1});
   ASSERT_TRUE(locks.has_value());
-  LockAsk ask{
-      .name = "x", .token = {1, 1}, .lease = milliseconds(9'000), .place = milliseconds(9'000)};
-  ASSERT_TRUE((*locks)->Ask(ask));
-  ask.token = {1, 2};
-  ASSERT_TRUE((*locks)->Ask(ask));
-  ask.token = {1, 3};
-  const auto third = (*locks)->Ask(ask);
+  AcquireRequest request{.name = "x",
+                         .token = {1, 1},
+                         .lease = milliseconds(9'000),
+                         .queue_lease = milliseconds(9'000)};
+  ASSERT_TRUE((*locks)->Ask(request));
+  request.token = {1, 2};
+  ASSERT_TRUE((*locks)->Ask(request));
+  request.token = {1, 3};
+  const auto third = (*locks)->Ask(request);
   ASSERT_FALSE(third.has_value());
   EXPECT_EQ(third.error().code, Code::kFull);
 }

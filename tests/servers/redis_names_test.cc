@@ -26,7 +26,7 @@ class RedisNamesTest : public ::testing::Test {
     ONCEMQ_REQUIRE_REDIS();
     server_ = RedisServer::Start();
     auto client =
-        RedisClient::Open(*ParseRedisPlace(server_->url()), {kNamesPatience, kNamesPatience});
+        RedisClient::Open(*ParseRedisEndpoint(server_->url()), {kNamesPatience, kNamesPatience});
     ASSERT_TRUE(client.has_value()) << ToString(client.error());
     client_ = *std::move(client);
   }
@@ -75,17 +75,17 @@ TEST_F(RedisNamesTest, WhateverBecameOfAHoldItsKeyGoesByItself) {
   uint64_t tokens = 0;
   for (int i = 0; i < 600; i++) {
     const std::string name = "n" + std::to_string(i);
-    LockAsk ask{.name = name,
-                .token = {1, ++tokens},
-                .mode = i % 2 == 0 ? LockMode::kExclusive : LockMode::kShared,
-                .lease = kNameLease,
-                .place = kNameLease,
-                .who = std::string_view("somebody with a name that is rather long")};
-    const auto held = (*locks)->Ask(ask);
+    AcquireRequest request{.name = name,
+                           .token = {1, ++tokens},
+                           .mode = i % 2 == 0 ? LockMode::kExclusive : LockMode::kShared,
+                           .lease = kNameLease,
+                           .queue_lease = kNameLease,
+                           .who = std::string_view("somebody with a name that is rather long")};
+    const auto held = (*locks)->Ask(request);
     ASSERT_TRUE(held.has_value());
-    const LockClaim claim{name, ask.token, kNameLease};
-    ask.token = {1, ++tokens};
-    ASSERT_TRUE((*locks)->Ask(ask).has_value());  // waits, or shares
+    const LockClaim claim{name, request.token, kNameLease};
+    request.token = {1, ++tokens};
+    ASSERT_TRUE((*locks)->Ask(request).has_value());  // waits, or shares
     Extended extended{};
     Freed freed{};
     switch (i % 6) {
@@ -102,7 +102,7 @@ TEST_F(RedisNamesTest, WhateverBecameOfAHoldItsKeyGoesByItself) {
         ASSERT_TRUE((*locks)->Free({&claim, 1}, {&freed, 1}).has_value());
         break;
       case 4:
-        ASSERT_TRUE((*locks)->Ask(ask).has_value());
+        ASSERT_TRUE((*locks)->Ask(request).has_value());
         break;
       default:
         break;  // both die

@@ -27,14 +27,14 @@ class RedisOwned : public ::testing::Test {
  protected:
   struct Member {
     std::unique_ptr<Window> window;
-    Known known;
-    Own own = 0;
+    StoreKnowledge known;
+    OwnerEpoch owner_epoch = 0;
   };
 
   void SetUp() override {
     ONCEMQ_REQUIRE_REDIS();
     server_ = RedisServer::Start();
-    client_ = *RedisClient::Open(*ParseRedisPlace(server_->url()));
+    client_ = *RedisClient::Open(*ParseRedisEndpoint(server_->url()));
   }
   RedisReply Redis(const RedisCommand& command) {
     auto reply = client_->Run(command);
@@ -68,9 +68,9 @@ class RedisOwned : public ::testing::Test {
     return member;
   }
   static void Raise(Member& member) {
-    const auto own = member.window->RaiseOwn(0, 3, 0);
-    EXPECT_TRUE(own) << ToString(own.error());
-    member.own = own.value_or(0);
+    const auto owner_epoch = member.window->RaiseOwnerEpoch(0, 3, 0);
+    EXPECT_TRUE(owner_epoch) << ToString(owner_epoch.error());
+    member.owner_epoch = owner_epoch.value_or(0);
   }
   static std::string Id(int64_t number) {
     return "0190f5a6-7b3c-7def-8123-" + std::to_string(number);
@@ -83,7 +83,7 @@ class RedisOwned : public ::testing::Test {
       claims.push_back({.id = ids[i],
                         .token = {7, ++tokens_},
                         .at = {0, 3, first + static_cast<int64_t>(i)},
-                        .own = member.own,
+                        .owner_epoch = member.owner_epoch,
                         .time = kStamp});
     }
     std::vector<ClaimAnswer> answers(ids.size());
@@ -109,28 +109,33 @@ class RedisOwned : public ::testing::Test {
     for (const ClaimRequest& claim : claims) {
       done.push_back({.id = claim.id, .token = claim.token, .at = claim.at, .time = claim.time});
     }
-    std::vector<Change> changes(ids.size(), Change::kFenced);
+    std::vector<MarkerChange> changes(ids.size(), MarkerChange::kFenced);
     ASSERT_TRUE(member.window->Complete(done, changes));
-    EXPECT_EQ(std::count(changes.begin(), changes.end(), Change::kMade), count);
+    EXPECT_EQ(std::count(changes.begin(), changes.end(), MarkerChange::kMade), count);
   }
   static Status Announce(const Member& member, int64_t to) {
-    const Announcement announced{
-        .partition = 3, .to = to, .offset = to, .metadata = "of the owner", .own = member.own};
+    const Announcement announced{.partition = 3,
+                                 .to = to,
+                                 .offset = to,
+                                 .metadata = "of the owner",
+                                 .owner_epoch = member.owner_epoch};
     return member.window->Announce({&announced, 1});
   }
   static void Commit(const Member& member, int64_t frontier, LogTime watermark) {
-    const Progress progress{
-        .partition = 3, .own = member.own, .frontier = frontier, .watermark = watermark};
-    Change change{};
+    const Progress progress{.partition = 3,
+                            .owner_epoch = member.owner_epoch,
+                            .frontier = frontier,
+                            .watermark = watermark};
+    MarkerChange change{};
     ASSERT_TRUE(member.window->Committed({&progress, 1}, {&change, 1}));
-    EXPECT_EQ(change, Change::kMade);
+    EXPECT_EQ(change, MarkerChange::kMade);
   }
   // The answer to each of so many ids, if it is the same for all.
-  Answer AnswerTo(const Member& member, int64_t first, int64_t count) {
+  ClaimVerdict AnswerTo(const Member& member, int64_t first, int64_t count) {
     const std::vector<ClaimAnswer> answers = Claim(member, Ids(first, count), first);
     for (const ClaimAnswer& answer : answers) {
       EXPECT_EQ(answer.answer, answers[0].answer);
-      EXPECT_TRUE(answer.answer != Answer::kDuplicate || answer.same_delivery);
+      EXPECT_TRUE(answer.answer != ClaimVerdict::kDuplicate || answer.same_delivery);
     }
     return answers[0].answer;
   }
@@ -153,7 +158,7 @@ TEST_F(RedisOwned, TheHeirKnowsAllThatWasAnnouncedAndNoMore) {
   Finish(dead, 0, 20'000);
   std::vector<ClaimRequest> claims;
   Claim(dead, {"parked", "doubt"}, 20'000, &claims);
-  Change change{};
+  MarkerChange change{};
   const ParkRequest park{"parked", claims[0].token, 7, claims[0].at};
   ASSERT_TRUE(dead.window->Park({&park, 1}, {&change, 1}));
   const ReleaseRequest doubt{"doubt", claims[1].token, true, claims[1].at};
@@ -161,16 +166,16 @@ TEST_F(RedisOwned, TheHeirKnowsAllThatWasAnnouncedAndNoMore) {
   ASSERT_TRUE(Announce(dead, 20'000));
   Finish(dead, 30'000, 100);
   const Member heir = Join();
-  EXPECT_FALSE(heir.known.regressed);
+  EXPECT_FALSE(heir.known.lost_writes);
   EXPECT_EQ(heir.known.to, 20'000);
   EXPECT_EQ(heir.known.metadata, "of the owner");
   EXPECT_EQ(heir.known.incarnation, dead.known.incarnation);
-  EXPECT_EQ(AnswerTo(heir, 0, 20'000), Answer::kDuplicate);
-  EXPECT_EQ(AnswerTo(heir, 30'000, 100), Answer::kGranted);
+  EXPECT_EQ(AnswerTo(heir, 0, 20'000), ClaimVerdict::kDuplicate);
+  EXPECT_EQ(AnswerTo(heir, 30'000, 100), ClaimVerdict::kGranted);
   const auto kept = Claim(heir, {"parked", "doubt"}, 40'000);
-  EXPECT_EQ(kept[0].answer, Answer::kAttached);
+  EXPECT_EQ(kept[0].answer, ClaimVerdict::kAttached);
   EXPECT_EQ(kept[0].entry, 7u);
-  EXPECT_EQ(kept[1].answer, Answer::kGranted);
+  EXPECT_EQ(kept[1].answer, ClaimVerdict::kGranted);
   EXPECT_TRUE(kept[1].uncertain);
 }
 
@@ -187,7 +192,7 @@ TEST_F(RedisOwned, AFormerOwnerAnnouncesNothing) {
   ASSERT_TRUE(Announce(heir, 10));
   EXPECT_FALSE(Announce(former, 10));
   EXPECT_EQ(Entries(), 1);
-  EXPECT_EQ(AnswerTo(Join(), 0, 10), Answer::kDuplicate);
+  EXPECT_EQ(AnswerTo(Join(), 0, 10), ClaimVerdict::kDuplicate);
 }
 
 TEST_F(RedisOwned, WhatIsAnnouncedUntilTheOwnershipRisesIsRead) {
@@ -199,7 +204,7 @@ TEST_F(RedisOwned, WhatIsAnnouncedUntilTheOwnershipRisesIsRead) {
   Finish(former, 200, 200);
   ASSERT_TRUE(Announce(former, 400));
   Raise(heir);
-  EXPECT_EQ(AnswerTo(heir, 0, 400), Answer::kDuplicate);
+  EXPECT_EQ(AnswerTo(heir, 0, 400), ClaimVerdict::kDuplicate);
 }
 
 // It opens the partition again, with its ids, announced or not.
@@ -214,12 +219,12 @@ TEST_F(RedisOwned, AnOwnerThatComesBackKnowsWhatCameBetween) {
   EXPECT_FALSE(Announce(first, 310));
   ASSERT_TRUE(first.window->Open(name_));
   Raise(first);
-  EXPECT_EQ(AnswerTo(first, 0, 310), Answer::kDuplicate);
-  EXPECT_EQ(AnswerTo(first, 500, 300), Answer::kDuplicate);
+  EXPECT_EQ(AnswerTo(first, 0, 310), ClaimVerdict::kDuplicate);
+  EXPECT_EQ(AnswerTo(first, 500, 300), ClaimVerdict::kDuplicate);
   ASSERT_TRUE(Announce(first, 810));
   const Member last = Join();
-  EXPECT_EQ(AnswerTo(last, 0, 310), Answer::kDuplicate);
-  EXPECT_EQ(AnswerTo(last, 500, 300), Answer::kDuplicate);
+  EXPECT_EQ(AnswerTo(last, 0, 310), ClaimVerdict::kDuplicate);
+  EXPECT_EQ(AnswerTo(last, 500, 300), ClaimVerdict::kDuplicate);
   EXPECT_EQ(Finished(*last.window), 610u);
 }
 
@@ -241,7 +246,7 @@ TEST_F(RedisOwned, ALostAnswerIsAskedForAgainAndNothingIsThereTwice) {
       Eventually(std::chrono::seconds(20), [&] { return Announce(owner, 1'001).has_value(); }));
   EXPECT_EQ(Entries(), 1 + (1'000 + 171) / 172);
   EXPECT_EQ(Finished(*owner.window), 1'001u);
-  EXPECT_EQ(AnswerTo(Join(), 0, 1'001), Answer::kDuplicate);
+  EXPECT_EQ(AnswerTo(Join(), 0, 1'001), ClaimVerdict::kDuplicate);
 }
 
 TEST_F(RedisOwned, AFlushedServerIsRecognised) {
@@ -254,14 +259,14 @@ TEST_F(RedisOwned, AFlushedServerIsRecognised) {
   const ClaimRequest next{.id = "next", .token = {7, ++tokens_}, .at = {0, 3, 20}};
   ClaimAnswer answer;
   EXPECT_EQ(owner.window->Claim({&next, 1}, {&answer, 1}).error().code, Code::kRegressed);
-  EXPECT_EQ(owner.window->RaiseOwn(0, 3, 0).error().code, Code::kRegressed);
+  EXPECT_EQ(owner.window->RaiseOwnerEpoch(0, 3, 0).error().code, Code::kRegressed);
   const auto anew = owner.window->Open(name_);
   ASSERT_TRUE(anew) << ToString(anew.error());
-  EXPECT_TRUE(anew->regressed);
+  EXPECT_TRUE(anew->lost_writes);
   EXPECT_EQ(anew->offset, -1) << "what was announced is gone, and told";
-  EXPECT_FALSE(owner.window->Open(name_)->regressed) << "it is told once";
+  EXPECT_FALSE(owner.window->Open(name_)->lost_writes) << "it is told once";
   Raise(owner);
-  EXPECT_EQ(AnswerTo(owner, 0, 20), Answer::kGranted) << "the log tells what was finished";
+  EXPECT_EQ(AnswerTo(owner, 0, 20), ClaimVerdict::kGranted) << "the log tells what was finished";
 }
 
 TEST_F(RedisOwned, AScopeKeepsItsKindOfIds) {
@@ -299,8 +304,8 @@ TEST_F(RedisOwned, WhatHasAgedIsForgottenAndIsNeverNew) {
   EXPECT_EQ(left(500), all - 2);
   EXPECT_EQ(left(1'000), 0);
   EXPECT_EQ(Finished(*owner.window), 0u);
-  EXPECT_EQ(AnswerTo(owner, 0, 1'000), Answer::kOutsideWindow);
-  EXPECT_EQ(AnswerTo(JoinAt(server_->url(), options), 0, 1'000), Answer::kOutsideWindow);
+  EXPECT_EQ(AnswerTo(owner, 0, 1'000), ClaimVerdict::kOutsideWindow);
+  EXPECT_EQ(AnswerTo(JoinAt(server_->url(), options), 0, 1'000), ClaimVerdict::kOutsideWindow);
 }
 
 // Rule 26.
@@ -313,22 +318,25 @@ TEST_F(RedisOwned, ACopyThatCameLaterKeepsItsIdFromAgeing) {
   Finish(owner, 0, 2);
   ASSERT_TRUE(Announce(owner, 2));
   const std::string id = Id(0);
-  const auto ask = [&](const Member& member, LogTime time) {
-    const ClaimRequest copy{
-        .id = id, .token = {7, ++tokens_}, .at = {0, 3, 5}, .own = member.own, .time = time};
+  const auto request = [&](const Member& member, LogTime time) {
+    const ClaimRequest copy{.id = id,
+                            .token = {7, ++tokens_},
+                            .at = {0, 3, 5},
+                            .owner_epoch = member.owner_epoch,
+                            .time = time};
     ClaimAnswer answer;
     EXPECT_TRUE(member.window->Claim({&copy, 1}, {&answer, 1}));
     return answer.answer;
   };
   const LogTime later = kStamp + options.remember * 9 / 10;
-  EXPECT_EQ(ask(owner, later), Answer::kDuplicate);
+  EXPECT_EQ(request(owner, later), ClaimVerdict::kDuplicate);
   ASSERT_TRUE(Announce(owner, 6));
   EXPECT_EQ(Entries(), 2);
   Commit(owner, 6, kStamp + options.remember * 3 / 2);
   EXPECT_EQ(Entries(), 1) << "the originals have aged";
-  EXPECT_EQ(ask(owner, later), Answer::kDuplicate);
-  EXPECT_EQ(AnswerTo(owner, 1, 1), Answer::kOutsideWindow) << "it has no copy";
-  EXPECT_EQ(ask(JoinAt(server_->url(), options), later), Answer::kDuplicate);
+  EXPECT_EQ(request(owner, later), ClaimVerdict::kDuplicate);
+  EXPECT_EQ(AnswerTo(owner, 1, 1), ClaimVerdict::kOutsideWindow) << "it has no copy";
+  EXPECT_EQ(request(JoinAt(server_->url(), options), later), ClaimVerdict::kDuplicate);
 }
 
 // Its owner has the times in force from the answer before.
@@ -354,7 +362,7 @@ TEST_F(RedisOwned, AScopeThatRemembersForLongerByNowLosesNothing) {
   network.Set(TcpProxy::Mode::kPass);
   commit.join();
   EXPECT_GT(Entries(), 0);
-  EXPECT_EQ(AnswerTo(owner, 0, 10), Answer::kDuplicate);
+  EXPECT_EQ(AnswerTo(owner, 0, 10), ClaimVerdict::kDuplicate);
 }
 
 TEST_F(RedisOwned, APartitionThatIsNotOpenIsNotOurs) {
@@ -363,12 +371,12 @@ TEST_F(RedisOwned, APartitionThatIsNotOpenIsNotOurs) {
     const ClaimRequest claim{.id = "x", .token = {7, ++tokens_}, .at = {0, partition, 1}};
     ClaimAnswer answer;
     ASSERT_TRUE(owner.window->Claim({&claim, 1}, {&answer, 1}));
-    EXPECT_EQ(answer.answer, Answer::kFenced);
+    EXPECT_EQ(answer.answer, ClaimVerdict::kFenced);
   }
   owner.window->Close(0, 3);
-  EXPECT_EQ(AnswerTo(owner, 0, 1), Answer::kFenced);
+  EXPECT_EQ(AnswerTo(owner, 0, 1), ClaimVerdict::kFenced);
   EXPECT_FALSE(Announce(owner, 1));
-  EXPECT_FALSE(owner.window->RaiseOwn(0, 3, 0));
+  EXPECT_FALSE(owner.window->RaiseOwnerEpoch(0, 3, 0));
 }
 
 TEST_F(RedisOwned, ALookFromOutsideSeesWhatWasAnnounced) {
@@ -376,7 +384,7 @@ TEST_F(RedisOwned, ALookFromOutsideSeesWhatWasAnnounced) {
   Finish(owner, 0, 1'000);
   std::vector<ClaimRequest> claims;
   Claim(owner, {"parked"}, 1'000, &claims);
-  Change change{};
+  MarkerChange change{};
   const ParkRequest park{"parked", claims[0].token, 7, claims[0].at};
   ASSERT_TRUE(owner.window->Park({&park, 1}, {&change, 1}));
   ASSERT_TRUE(Announce(owner, 1'000));
@@ -400,7 +408,7 @@ TEST_F(RedisOwned, ALookFromOutsideSeesWhatWasAnnounced) {
   EXPECT_EQ((*stat)[0].parked, 1u);
   EXPECT_EQ((*stat)[0].partitions.at(0).known_to, 1'000);
   EXPECT_EQ((*owner.window->Stat())[0].recent, 1u);
-  std::vector<Change> changes(ids.size());
+  std::vector<MarkerChange> changes(ids.size());
   EXPECT_EQ(outside->ForgetByHand(ids, changes).error().code, Code::kInvalid);
   EXPECT_EQ(outside->DropAged(milliseconds(1)).error().code, Code::kInvalid);
 }
@@ -422,7 +430,7 @@ TEST_F(RedisOwned, AFinishedIdTakes25Bytes) {
   std::printf("bytes of a finished id: %.1f in Redis, %.1f here\n", bytes, here);
   EXPECT_LT(bytes, 26);
   EXPECT_LT(here, 64);
-  EXPECT_EQ(AnswerTo(Join(), 0, kIds), Answer::kDuplicate);
+  EXPECT_EQ(AnswerTo(Join(), 0, kIds), ClaimVerdict::kDuplicate);
 }
 
 TEST_F(RedisOwned, AMissingRightIsNamed) {

@@ -30,21 +30,21 @@ class RedisRemember : public RedisWindowTest {
       const std::string id = IdOf(ids_);
       ClaimRequest claim = Request(id, ids_);
       claim.time = kThen + ids_ * std::chrono::seconds(20);
-      ASSERT_EQ(AnswerTo(window, claim), Answer::kGranted);
-      ASSERT_EQ(*Complete(window, claim), Change::kMade);
+      ASSERT_EQ(AnswerTo(window, claim), ClaimVerdict::kGranted);
+      ASSERT_EQ(*Complete(window, claim), MarkerChange::kMade);
     }
   }
   void ExpectAllKnown(Window& window) {
     for (int i = 0; i < ids_; i++) {
       const std::string id = IdOf(i);
-      EXPECT_EQ(AnswerTo(window, Request(id, 500)), Answer::kDuplicate) << id;
+      EXPECT_EQ(AnswerTo(window, Request(id, 500)), ClaimVerdict::kDuplicate) << id;
     }
   }
   int64_t Slices() { return Redis({"HLEN", Redis({"KEYS", "*:s"}).list.at(0).text}).integer; }
   static void Commit(Window& window, LogTime watermark) {
     const Progress progress{
-        .partition = 3, .own = *window.RaiseOwn(0, 3, 0), .watermark = watermark};
-    Change change{};
+        .partition = 3, .owner_epoch = *window.RaiseOwnerEpoch(0, 3, 0), .watermark = watermark};
+    MarkerChange change{};
     ASSERT_TRUE(window.Committed({&progress, 1}, {&change, 1}));
   }
 

@@ -40,19 +40,19 @@ class RedisSetBackTest : public ::testing::Test {
     server_ = RedisServer::Start();
     locks_ =
         *OpenRedisLocks(server_->url(), {.connect = kSetBackPatience, .call = kSetBackPatience});
-    client_ =
-        *RedisClient::Open(*ParseRedisPlace(server_->url()), {kSetBackPatience, kSetBackPatience});
+    client_ = *RedisClient::Open(*ParseRedisEndpoint(server_->url()),
+                                 {kSetBackPatience, kSetBackPatience});
   }
-  static LockAsk AskOf(uint64_t attempt, milliseconds lease, bool queue = true) {
+  static AcquireRequest RequestOf(uint64_t attempt, milliseconds lease, bool queue = true) {
     return {.name = "x",
             .token = {1, attempt},
             .queue = queue,
             .lease = lease,
-            .place = lease,
+            .queue_lease = lease,
             .who = "a test"};
   }
-  Kind Ask(const LockAsk& ask) {
-    const auto answer = locks_->Ask(ask);
+  Kind Ask(const AcquireRequest& request) {
+    const auto answer = locks_->Ask(request);
     EXPECT_TRUE(answer.has_value()) << ToString(answer.error());
     return answer.value_or(LockAnswer{}).kind;
   }
@@ -62,8 +62,8 @@ class RedisSetBackTest : public ::testing::Test {
     EXPECT_TRUE(form.has_value()) << ToString(form.error());
     return form ? form->text : "";
   }
-  bool GrantedInTime(const LockAsk& ask) {
-    return Eventually(kSetBackPatience, [&] { return Ask(ask) == Kind::kGranted; });
+  bool GrantedInTime(const AcquireRequest& request) {
+    return Eventually(kSetBackPatience, [&] { return Ask(request) == Kind::kGranted; });
   }
 
   std::unique_ptr<RedisServer> server_;
@@ -74,28 +74,28 @@ class RedisSetBackTest : public ::testing::Test {
 TEST_F(RedisSetBackTest, AHolderThatDiedKeepsItsNameForALease) {
   ONCEMQ_REQUIRE_REDIS();
   Start();
-  ASSERT_EQ(Ask(AskOf(1, kShortLease)), Kind::kGranted);
+  ASSERT_EQ(Ask(RequestOf(1, kShortLease)), Kind::kGranted);
   EXPECT_EQ(SetBack(), "=");
-  EXPECT_TRUE(GrantedInTime(AskOf(2, kLongLease, false))) << "by one who leaves nothing behind";
+  EXPECT_TRUE(GrantedInTime(RequestOf(2, kLongLease, false))) << "by one who leaves nothing behind";
 }
 
 TEST_F(RedisSetBackTest, AWaiterThatDiedKeepsItsPlaceForALease) {
   ONCEMQ_REQUIRE_REDIS();
   Start();
-  ASSERT_EQ(Ask(AskOf(1, kLongLease)), Kind::kGranted);
-  ASSERT_EQ(Ask(AskOf(2, kShortLease)), Kind::kQueued);
+  ASSERT_EQ(Ask(RequestOf(1, kLongLease)), Kind::kGranted);
+  ASSERT_EQ(Ask(RequestOf(2, kShortLease)), Kind::kQueued);
   EXPECT_EQ(SetBack(), "\x93");
   const LockClaim claim{"x", {1, 1}};
   Freed freed{};
   ASSERT_TRUE(locks_->Free({&claim, 1}, {&freed, 1}));
   EXPECT_EQ(freed, Freed::kYes);
-  EXPECT_TRUE(GrantedInTime(AskOf(3, kLongLease)));
+  EXPECT_TRUE(GrantedInTime(RequestOf(3, kLongLease)));
 }
 
 TEST_F(RedisSetBackTest, AHolderThatLivesGoesOn) {
   ONCEMQ_REQUIRE_REDIS();
   Start();
-  ASSERT_EQ(Ask(AskOf(1, kLongLease)), Kind::kGranted);
+  ASSERT_EQ(Ask(RequestOf(1, kLongLease)), Kind::kGranted);
   SetBack();
   const auto left = locks_->Look("x")->parties.front().left;
   EXPECT_LE(left, kLongLease);
@@ -104,27 +104,27 @@ TEST_F(RedisSetBackTest, AHolderThatLivesGoesOn) {
   Extended extended{};
   ASSERT_TRUE(locks_->Extend({&claim, 1}, {&extended, 1}));
   EXPECT_EQ(extended, Extended::kYes);
-  EXPECT_EQ(Ask(AskOf(2, kShortLease, false)), Kind::kBusy);
+  EXPECT_EQ(Ask(RequestOf(2, kShortLease, false)), Kind::kBusy);
 }
 
 // A program that kept no lease has written it.
 TEST_F(RedisSetBackTest, AHoldWithoutALeaseIsHeldUntilItsEndAndTakenOverWithOne) {
   ONCEMQ_REQUIRE_REDIS();
   Start();
-  ASSERT_EQ(Ask(AskOf(1, kLongLease)), Kind::kGranted);
+  ASSERT_EQ(Ask(RequestOf(1, kLongLease)), Kind::kGranted);
   constexpr const char* kWithout = R"lua(
 local raw = redis.call('GET', KEYS[1])
 redis.call('SET', KEYS[1], '!' .. raw:sub(2, 38) .. raw:sub(47), 'PX', 7200000)
 )lua";
   ASSERT_TRUE(client_->Run(RedisCommand{"EVAL", kWithout, "1", "oncemq:lock:0::x"}).has_value());
   EXPECT_EQ(locks_->Look("x")->parties.front().who, "a test");
-  EXPECT_EQ(Ask(AskOf(2, kShortLease, false)), Kind::kBusy);
+  EXPECT_EQ(Ask(RequestOf(2, kShortLease, false)), Kind::kBusy);
   const LockClaim claim{"x", {1, 1}, kShortLease};
   Extended extended{};
   ASSERT_TRUE(locks_->Extend({&claim, 1}, {&extended, 1}));
   EXPECT_EQ(extended, Extended::kYes);
   EXPECT_EQ(SetBack(), "=");
-  EXPECT_TRUE(GrantedInTime(AskOf(3, kLongLease)));
+  EXPECT_TRUE(GrantedInTime(RequestOf(3, kLongLease)));
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ class RedisTableTest : public ::testing::Test {
   uint32_t Below(uint32_t limit) { return static_cast<uint32_t>(random_() % limit); }
   std::string_view Name() { return kNames[Below(2)]; }
   Token SomeToken() { return {7, 1 + Below(9)}; }
-  // A repeated ask is the same ask: what it wants goes by its token. More than half are counted.
+  // A repeated request is the same: what it wants goes by its token. More than half are counted.
   static LockMode ModeOf(const Token& token) {
     return token.attempt > 4        ? LockMode::kCounted
            : token.attempt % 3 == 0 ? LockMode::kShared
@@ -33,19 +33,19 @@ class RedisTableTest : public ::testing::Test {
 
   void Ask() {
     const Token token = SomeToken();
-    const LockAsk ask{.name = Name(),
-                      .token = token,
-                      .mode = ModeOf(token),
-                      .queue = Below(4) != 0,
-                      .barge = Below(5) == 0,
-                      .lease = kLong,
-                      .place = kLong,
-                      .who = "who",
-                      .limit = ModeOf(token) == LockMode::kCounted ? LimitOf(token) : 0};
-    const auto said = locks_->Ask(ask);
+    const AcquireRequest request{.name = Name(),
+                                 .token = token,
+                                 .mode = ModeOf(token),
+                                 .queue = Below(4) != 0,
+                                 .barge = Below(5) == 0,
+                                 .lease = kLong,
+                                 .queue_lease = kLong,
+                                 .who = "who",
+                                 .limit = ModeOf(token) == LockMode::kCounted ? LimitOf(token) : 0};
+    const auto said = locks_->Ask(request);
     ASSERT_TRUE(said.has_value()) << ToString(said.error());
     LockTable::Turns turns;
-    ASSERT_EQ(said->kind, table_.Ask(ask, kNow, turns).kind);
+    ASSERT_EQ(said->kind, table_.Ask(request, kNow, turns).kind);
   }
   void Extend() {
     const LockClaim claim{Name(), SomeToken(), kLong};

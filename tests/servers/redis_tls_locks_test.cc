@@ -25,7 +25,7 @@ class RedisTlsLocks : public ::testing::Test {
     return engine ? *LockDomain::Open(*engine, {.lease = kLong}) : nullptr;
   }
   static std::string Clients(RedisTlsServer& server, const std::vector<std::string_view>& which) {
-    const auto client = RedisClient::Open(*ParseRedisPlace(server.url()));
+    const auto client = RedisClient::Open(*ParseRedisEndpoint(server.url()));
     RedisCommand command{"CLIENT", "LIST"};
     command.insert(command.end(), which.begin(), which.end());
     const auto reply = (*client)->Run(command);

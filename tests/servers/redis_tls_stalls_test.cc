@@ -83,7 +83,7 @@ class Miser {
 
 void ExpectTimeout(const std::string& url) {
   const BootTime began = BootNow();
-  const auto client = RedisClient::Open(*ParseRedisPlace(url), kShort);
+  const auto client = RedisClient::Open(*ParseRedisEndpoint(url), kShort);
   ASSERT_FALSE(client.has_value());
   EXPECT_EQ(client.error().code, Code::kTimeout) << ToString(client.error());
   EXPECT_EQ(client.error().effect, Effect::kNone);
@@ -118,7 +118,7 @@ TEST(RedisTlsStalls, ASentinelThatSaysNothing) {
   const std::string address = server.url().substr(std::string("rediss://").size());
   const BootTime began = BootNow();
   const auto client =
-      RedisClient::Open(*ParseRedisPlace("rediss-sentinel://" + address + "/orders"), kShort);
+      RedisClient::Open(*ParseRedisEndpoint("rediss-sentinel://" + address + "/orders"), kShort);
   ASSERT_FALSE(client.has_value());
   EXPECT_EQ(client.error().effect, Effect::kNone);
   EXPECT_LT(BootNow() - began, kBounded);
@@ -130,7 +130,7 @@ TEST(RedisTlsStalls, AListenerThatNobodyAnswersEnds) {
   const BootTime began = BootNow();
   {
     const auto listener = RedisListener::Start(
-        *ParseRedisPlace(server.url()), kShort, "channel", [](std::string_view) {}, [](bool) {});
+        *ParseRedisEndpoint(server.url()), kShort, "channel", [](std::string_view) {}, [](bool) {});
     ASSERT_NE(listener, nullptr);
   }
   EXPECT_LT(BootNow() - began, kBounded);
@@ -143,7 +143,7 @@ TEST(RedisTlsStalls, AServerThatFallsSilentBehindTheHandshake) {
   TcpProxy network(server.port());
   const std::string url =
       "rediss://127.0.0.1:" + std::to_string(network.port()) + "?ca=" + authority.file().string();
-  const auto client = RedisClient::Open(*ParseRedisPlace(url), kAnswered);
+  const auto client = RedisClient::Open(*ParseRedisEndpoint(url), kAnswered);
   ASSERT_TRUE(client.has_value()) << ToString(client.error());
   network.Set(TcpProxy::Mode::kSwallowReplies);
   const BootTime began = BootNow();

@@ -16,9 +16,9 @@ class RedisTlsTest : public ::testing::Test {
   void SetUp() override { ONCEMQ_REQUIRE_REDIS(); }
 
   static Result<std::unique_ptr<RedisClient>> Open(const std::string& url) {
-    const auto place = ParseRedisPlace(url);
-    EXPECT_TRUE(place.has_value()) << ToString(place.error());
-    return RedisClient::Open(*place);
+    const auto endpoint = ParseRedisEndpoint(url);
+    EXPECT_TRUE(endpoint.has_value()) << ToString(endpoint.error());
+    return RedisClient::Open(*endpoint);
   }
   static void ExpectWorks(const std::string& url) {
     const auto client = Open(url);
@@ -196,7 +196,7 @@ TEST_F(RedisTlsTest, AListenerHearsOverTlsAndHearsAgain) {
   std::atomic<int> connected{0};
   std::atomic<int> heard{0};
   const auto listener = RedisListener::Start(
-      *ParseRedisPlace(server.url()), {}, "channel",
+      *ParseRedisEndpoint(server.url()), {}, "channel",
       [&](std::string_view) {
         heard++;
         heard.notify_all();

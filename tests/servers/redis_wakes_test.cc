@@ -25,7 +25,7 @@ class RedisWakesTest : public ::testing::Test {
     ONCEMQ_REQUIRE_REDIS();
     server_ = RedisServer::Start();
     auto client =
-        RedisClient::Open(*ParseRedisPlace(server_->url()), {kWakePatience, kWakePatience});
+        RedisClient::Open(*ParseRedisEndpoint(server_->url()), {kWakePatience, kWakePatience});
     ASSERT_TRUE(client.has_value()) << ToString(client.error());
     client_ = *std::move(client);
     for (size_t i = 0; i < kEngines; i++) {
@@ -81,13 +81,14 @@ TEST_F(RedisWakesTest, ANameThatGoesThroughManyProcessesIsOneWakeForEachHandOver
 // Each asks once, again when its engine begins to hear, and at each third of its place; when it
 // gives up it says so. One more: who asks late makes the one behind it ask early.
 TEST_F(RedisWakesTest, WhoWaitsAsksOnlyAsOftenAsItsPlaceNeeds) {
-  constexpr milliseconds kPlace{1'500};
+  constexpr milliseconds kQueueLease{1'500};
   constexpr milliseconds kWait{2'000};
   constexpr size_t kWaiters = 12;
-  constexpr uint64_t kMost = 2 + kWait / (kPlace / 3) + 2;
+  constexpr uint64_t kMost = 2 + kWait / (kQueueLease / 3) + 2;
   std::vector<std::unique_ptr<LockDomain>> domains;
   for (const auto& engine : engines_) {
-    domains.push_back(*LockDomain::Open(engine, {.lease = kWakePatience, .place = kPlace}));
+    domains.push_back(
+        *LockDomain::Open(engine, {.lease = kWakePatience, .queue_lease = kQueueLease}));
   }
   const auto holder = domains[0]->Acquire("x");
   ASSERT_TRUE(holder && *holder);

@@ -55,7 +55,7 @@ class RedisWindowCommand : public ServerWindowFixture {
     for (std::string word; text >> word;) {
       words.push_back(word);
     }
-    const auto client = RedisClient::Open(*ParseRedisPlace(server_->url()));
+    const auto client = RedisClient::Open(*ParseRedisEndpoint(server_->url()));
     const auto reply = (*client)->Run(RedisCommand(words.begin(), words.end()));
     EXPECT_TRUE(reply.has_value()) << line << ": " << ToString(reply.error());
     return reply.value_or(RedisReply{});
@@ -150,20 +150,23 @@ TEST_F(RedisWindowCommand, ForIdsThatAPartitionOwnsTheUserNeedsThreeMoreCommands
   const auto window = OpenRedisWindow(UrlOf("payments:secret"), options);
   ASSERT_TRUE(window.has_value()) << ToString(window.error());
   ASSERT_TRUE((*window)->Open({.partition = 3, .topic = "payments", .owner = "payments"}));
-  const auto own = (*window)->RaiseOwn(0, 3, 0);
-  ASSERT_TRUE(own.has_value()) << ToString(own.error());
+  const auto owner_epoch = (*window)->RaiseOwnerEpoch(0, 3, 0);
+  ASSERT_TRUE(owner_epoch.has_value()) << ToString(owner_epoch.error());
   const LogTime then(std::chrono::hours(1));
-  Progress progress{.partition = 3, .own = *own, .watermark = then};
-  Change change{};
+  Progress progress{.partition = 3, .owner_epoch = *owner_epoch, .watermark = then};
+  MarkerChange change{};
   ASSERT_TRUE((*window)->Committed({&progress, 1}, {&change, 1}));
-  const ClaimRequest claim{
-      .id = "id-1", .token = {0xABC, 5}, .at = {0, 3, 17}, .own = *own, .time = then};
+  const ClaimRequest claim{.id = "id-1",
+                           .token = {0xABC, 5},
+                           .at = {0, 3, 17},
+                           .owner_epoch = *owner_epoch,
+                           .time = then};
   ClaimAnswer answer;
   ASSERT_TRUE((*window)->Claim({&claim, 1}, {&answer, 1}));
   const CompleteRequest done{
       .id = claim.id, .token = claim.token, .at = claim.at, .time = claim.time};
   ASSERT_TRUE((*window)->Complete({&done, 1}, {&change, 1}));
-  const Announcement announced{.partition = 3, .to = 18, .offset = 18, .own = *own};
+  const Announcement announced{.partition = 3, .to = 18, .offset = 18, .owner_epoch = *owner_epoch};
   const Status told = (*window)->Announce({&announced, 1});
   ASSERT_TRUE(told.has_value()) << ToString(told.error());
   EXPECT_EQ((*(*window)->Stat())[0].history, 1u);

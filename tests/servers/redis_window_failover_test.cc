@@ -18,29 +18,29 @@ TEST_F(RedisWindowTest, AfterARestartANewOwnerTakesNothingForWhole) {
   Start({"--appendonly", "yes"});
   const auto dead = Open();
   ASSERT_TRUE(dead->Open(name_));
-  const Own own = *dead->RaiseOwn(0, 3, 0);
-  Announcement announced{.partition = 3, .to = 1, .offset = 1, .own = own};
+  const OwnerEpoch owner_epoch = *dead->RaiseOwnerEpoch(0, 3, 0);
+  Announcement announced{.partition = 3, .to = 1, .offset = 1, .owner_epoch = owner_epoch};
   ASSERT_TRUE(dead->Announce({&announced, 1}));
   const BootTime whole = BootNow();
   const auto before = Open()->Open(name_);
   ASSERT_TRUE(before);
-  EXPECT_FALSE(before->regressed);
+  EXPECT_FALSE(before->lost_writes);
   server_->Kill9();
   server_->Restart();
   const auto heir = Open();
   const auto known = heir->Open(name_);
   ASSERT_TRUE(known) << ToString(known.error());
-  EXPECT_TRUE(known->regressed);
+  EXPECT_TRUE(known->lost_writes);
   ASSERT_TRUE(known->lost_since);
   EXPECT_LE(*known->lost_since, whole) << "changes after it may be gone";
   EXPECT_GT(*known->lost_since, whole - std::chrono::seconds(20));
-  announced.own = *heir->RaiseOwn(0, 3, 0);
+  announced.owner_epoch = *heir->RaiseOwnerEpoch(0, 3, 0);
   announced.whole = false;
   ASSERT_TRUE(heir->Announce({&announced, 1}));
-  EXPECT_TRUE(Open()->Open(name_)->regressed) << "some ids are not known again";
+  EXPECT_TRUE(Open()->Open(name_)->lost_writes) << "some ids are not known again";
   announced.whole = true;
   ASSERT_TRUE(heir->Announce({&announced, 1}));
-  EXPECT_FALSE(Open()->Open(name_)->regressed);
+  EXPECT_FALSE(Open()->Open(name_)->lost_writes);
 }
 
 // A master, a replica over a network of its own, and a sentinel that promotes it.
@@ -101,7 +101,7 @@ TEST_F(RedisWindowFailover, BackToTheFirstMasterIsALossForAnHeir) {
   const auto dead = OpenAt(server_->url(), Options(Level::kOpaque));
   ASSERT_TRUE(dead->Open(name_));
   const Announcement announced{
-      .partition = 3, .to = 1, .offset = 1, .own = *dead->RaiseOwn(0, 3, 0)};
+      .partition = 3, .to = 1, .offset = 1, .owner_epoch = *dead->RaiseOwnerEpoch(0, 3, 0)};
   ASSERT_TRUE(dead->Announce({&announced, 1}));
   ASSERT_TRUE(Eventually(seconds(20), [&] { return ReplicaHears(); }));
   replica_->Promote();
@@ -115,8 +115,8 @@ TEST_F(RedisWindowFailover, BackToTheFirstMasterIsALossForAnHeir) {
   const auto heir = OpenAt(server_->url(), Options(Level::kOpaque));
   const auto known = heir->Open(name_);
   ASSERT_TRUE(known) << ToString(known.error());
-  EXPECT_EQ(AnswerTo(*heir, Request("lost1")), Answer::kGranted) << "the test lost nothing";
-  EXPECT_TRUE(known->regressed);
+  EXPECT_EQ(AnswerTo(*heir, Request("lost1")), ClaimVerdict::kGranted) << "the test lost nothing";
+  EXPECT_TRUE(known->lost_writes);
 }
 
 // Two masters for a while: a member stays on the old one, which has no replica any more. Copies
@@ -131,8 +131,10 @@ TEST_F(RedisWindowFailover, EachUntoldCopyLiesInATimeThatEachMemberReports) {
   const StoreName other{.source = 9, .partition = 4, .topic = "payments", .owner = "us"};
   ASSERT_TRUE(a->Open(name_));
   ASSERT_TRUE(b->Open(other));
-  Announcement of_3{.partition = 3, .to = 1, .offset = 1, .own = *a->RaiseOwn(0, 3, 0)};
-  Announcement of_4{.partition = 4, .to = 1, .offset = 1, .own = *b->RaiseOwn(0, 4, 0)};
+  Announcement of_3{
+      .partition = 3, .to = 1, .offset = 1, .owner_epoch = *a->RaiseOwnerEpoch(0, 3, 0)};
+  Announcement of_4{
+      .partition = 4, .to = 1, .offset = 1, .owner_epoch = *b->RaiseOwnerEpoch(0, 4, 0)};
   ASSERT_TRUE(a->Announce({&of_3, 1}));
   ASSERT_TRUE(b->Announce({&of_4, 1}));
   Lag();
@@ -144,15 +146,15 @@ TEST_F(RedisWindowFailover, EachUntoldCopyLiesInATimeThatEachMemberReports) {
   ASSERT_EQ(*Complete(*a,
                       [&] {
                         ClaimRequest claim = Request("x", 2);
-                        EXPECT_EQ(AnswerTo(*a, claim), Answer::kGranted);
+                        EXPECT_EQ(AnswerTo(*a, claim), ClaimVerdict::kGranted);
                         return claim;
                       }()),
-            Change::kMade);
+            MarkerChange::kMade);
   ClaimRequest copy = Request("x", 2);
   copy.at.partition = 4;
   Result<ClaimAnswer> second = Error{};
   ASSERT_TRUE(Eventually(seconds(20), [&] { return (second = Claim(*b, copy)).has_value(); }));
-  ASSERT_EQ(second->answer, Answer::kGranted) << "the test has no double";
+  ASSERT_EQ(second->answer, ClaimVerdict::kGranted) << "the test has no double";
   ASSERT_FALSE(second->uncertain);
   const BootTime doubled = BootNow();
   ASSERT_TRUE(Complete(*b, copy));
@@ -165,10 +167,10 @@ TEST_F(RedisWindowFailover, EachUntoldCopyLiesInATimeThatEachMemberReports) {
   ASSERT_FALSE(AfterTheFailover(*a, of_3));
   const auto anew = a->Open(name_);
   ASSERT_TRUE(anew) << ToString(anew.error());
-  EXPECT_TRUE(anew->regressed);
+  EXPECT_TRUE(anew->lost_writes);
   ASSERT_TRUE(anew->lost_since);
   EXPECT_LE(*anew->lost_since, doubled) << "an untold double lies before the reported time";
-  of_3.own = *a->RaiseOwn(0, 3, 0);
+  of_3.owner_epoch = *a->RaiseOwnerEpoch(0, 3, 0);
   ASSERT_TRUE(b->Announce({&of_4, 1}));
   EXPECT_FALSE(log.Has("\"all partitions of the scope know"));
   ASSERT_TRUE(a->Announce({&of_3, 1}));
@@ -201,7 +203,7 @@ TEST_F(RedisWindowTest, AnAnnouncementThatComesLateChangesNothing) {
     const auto window = OpenAt(UrlAt(network.port()), options);
     ASSERT_TRUE(window->Open(name_));
     Announcement one{.partition = 3, .to = 10, .offset = 10, .metadata = "old"};
-    one.own = *window->RaiseOwn(0, 3, 0);
+    one.owner_epoch = *window->RaiseOwnerEpoch(0, 3, 0);
     network.Set(TcpProxy::Mode::kHoldRequests);
     ASSERT_FALSE(window->Announce({&one, 1}));
     network.Set(TcpProxy::Mode::kPass);
@@ -228,14 +230,15 @@ TEST_F(RedisWindowFailover, ToALaggingReplicaIsALossAndTheWindowGoesOnWithWhatIt
   StartPair();
   const auto window = OpenAt(Sentinel(), Options());
   ASSERT_TRUE(window->Open(name_));
-  const Own own = *window->RaiseOwn(0, 3, 0);
+  const OwnerEpoch owner_epoch = *window->RaiseOwnerEpoch(0, 3, 0);
   Finish(*window, 1, "kept");
-  const Announcement first{.partition = 3, .to = 1, .offset = 1, .metadata = "m", .own = own};
+  const Announcement first{
+      .partition = 3, .to = 1, .offset = 1, .metadata = "m", .owner_epoch = owner_epoch};
   ASSERT_TRUE(window->Announce({&first, 1}));
   Lag();
   const BootTime whole = BootNow();
   Finish(*window, 2, "lost");
-  const Announcement second{.partition = 3, .to = 3, .offset = 3, .own = own};
+  const Announcement second{.partition = 3, .to = 3, .offset = 3, .owner_epoch = owner_epoch};
   ASSERT_TRUE(window->Announce({&second, 1}));
   server_->Kill9();
   const Status status = AfterTheFailover(*window, second);
@@ -244,22 +247,23 @@ TEST_F(RedisWindowFailover, ToALaggingReplicaIsALossAndTheWindowGoesOnWithWhatIt
   EXPECT_EQ(Claim(*window, copy).error().code, Code::kRegressed);
   const auto anew = window->Open(name_);
   ASSERT_TRUE(anew) << ToString(anew.error());
-  EXPECT_TRUE(anew->regressed);
+  EXPECT_TRUE(anew->lost_writes);
   EXPECT_EQ(anew->offset, 1) << "what the replica had";
   EXPECT_EQ(anew->to, 1);
   EXPECT_GT(*anew->lost_since, whole - seconds(60));
   EXPECT_LE(*anew->lost_since, BootNow());
-  const auto raised = window->RaiseOwn(0, 3, own + 1);
+  const auto raised = window->RaiseOwnerEpoch(0, 3, owner_epoch + 1);
   ASSERT_TRUE(raised) << ToString(raised.error());
-  EXPECT_GT(*raised, own);
-  EXPECT_EQ(AnswerTo(*window, Request("kept0", 50)), Answer::kDuplicate);
-  EXPECT_EQ(AnswerTo(*window, copy), Answer::kGranted) << "of what is gone nothing is known";
+  EXPECT_GT(*raised, owner_epoch);
+  EXPECT_EQ(AnswerTo(*window, Request("kept0", 50)), ClaimVerdict::kDuplicate);
+  EXPECT_EQ(AnswerTo(*window, copy), ClaimVerdict::kGranted) << "of what is gone nothing is known";
   // As the runtime does from the log, before it admits anything.
-  const RestoreRequest restore{.id = "lost1", .at = {0, 3, 2}, .own = *raised, .time = kThen};
-  Change change{};
+  const RestoreRequest restore{
+      .id = "lost1", .at = {0, 3, 2}, .owner_epoch = *raised, .time = kThen};
+  MarkerChange change{};
   ASSERT_TRUE(window->Restore({&restore, 1}, {&change, 1}));
-  EXPECT_EQ(change, Change::kMade);
-  EXPECT_EQ(AnswerTo(*window, Request("lost1", 51)), Answer::kDuplicate);
+  EXPECT_EQ(change, MarkerChange::kMade);
+  EXPECT_EQ(AnswerTo(*window, Request("lost1", 51)), ClaimVerdict::kDuplicate);
 }
 
 TEST_F(RedisWindowFailover, TakesNothingThatWasAnnouncedToReplicas) {
@@ -269,13 +273,14 @@ TEST_F(RedisWindowFailover, TakesNothingThatWasAnnouncedToReplicas) {
   options.call = milliseconds(600);
   const auto window = OpenAt(Sentinel(), options);
   ASSERT_TRUE(window->Open(name_));
-  const Own own = *window->RaiseOwn(0, 3, 0);
+  const OwnerEpoch owner_epoch = *window->RaiseOwnerEpoch(0, 3, 0);
   Finish(*window, 1, "kept");
-  const Announcement first{.partition = 3, .to = 1, .offset = 1, .metadata = "m", .own = own};
+  const Announcement first{
+      .partition = 3, .to = 1, .offset = 1, .metadata = "m", .owner_epoch = owner_epoch};
   ASSERT_TRUE(Eventually(seconds(20), [&] { return window->Announce({&first, 1}).has_value(); }));
   Lag();
   Finish(*window, 1, "lost");
-  const Announcement second{.partition = 3, .to = 2, .offset = 2, .own = own};
+  const Announcement second{.partition = 3, .to = 2, .offset = 2, .owner_epoch = owner_epoch};
   for (int i = 0; i < 3; i++) {
     const Status refused = window->Announce({&second, 1});
     ASSERT_FALSE(refused) << "a commit may call finished what a failover takes";
@@ -287,10 +292,10 @@ TEST_F(RedisWindowFailover, TakesNothingThatWasAnnouncedToReplicas) {
   EXPECT_FALSE(AfterTheFailover(*window, second));
   const auto anew = window->Open(name_);
   ASSERT_TRUE(anew) << ToString(anew.error());
-  EXPECT_TRUE(anew->regressed);
+  EXPECT_TRUE(anew->lost_writes);
   EXPECT_EQ(anew->offset, 1);
   EXPECT_EQ(anew->metadata, "m");
-  EXPECT_EQ(AnswerTo(*window, Request("kept0", 50)), Answer::kDuplicate);
+  EXPECT_EQ(AnswerTo(*window, Request("kept0", 50)), ClaimVerdict::kDuplicate);
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ class RedisWindowTest : public ::testing::Test {
     server_ = RedisServer::Start(std::move(arguments));
     Connect();
   }
-  void Connect() { client_ = *RedisClient::Open(*ParseRedisPlace(server_->url())); }
+  void Connect() { client_ = *RedisClient::Open(*ParseRedisEndpoint(server_->url())); }
   RedisReply Redis(const RedisCommand& command) {
     auto reply = client_->Run(command);
     EXPECT_TRUE(reply) << ToString(reply.error());
@@ -65,18 +65,18 @@ class RedisWindowTest : public ::testing::Test {
     const Status done = window.Claim({&request, 1}, {&answer, 1});
     return done ? Result<ClaimAnswer>(answer) : done.error();
   }
-  static Answer AnswerTo(Window& window, const ClaimRequest& request) {
+  static ClaimVerdict AnswerTo(Window& window, const ClaimRequest& request) {
     const auto answer = Claim(window, request);
     EXPECT_TRUE(answer) << ToString(answer.error());
-    return answer ? answer->answer : Answer::kIncomplete;
+    return answer ? answer->answer : ClaimVerdict::kIncomplete;
   }
-  static Result<Change> Complete(Window& window, const ClaimRequest& claim,
-                                 std::string_view result = {}) {
+  static Result<MarkerChange> Complete(Window& window, const ClaimRequest& claim,
+                                       std::string_view result = {}) {
     const CompleteRequest request{
         .id = claim.id, .token = claim.token, .at = claim.at, .result = result, .time = claim.time};
-    Change change{};
+    MarkerChange change{};
     const Status done = window.Complete({&request, 1}, {&change, 1});
-    return done ? Result<Change>(change) : done.error();
+    return done ? Result<MarkerChange>(change) : done.error();
   }
   // Claims and completes as many ids, in batches.
   void Finish(Window& window, size_t count, const std::string& name) {
@@ -92,14 +92,14 @@ class RedisWindowTest : public ::testing::Test {
         done.push_back({.id = ids[i], .token = claims[i].token, .at = claims[i].at, .time = kThen});
       }
       std::vector<ClaimAnswer> answers(ids.size());
-      std::vector<Change> changes(ids.size(), Change::kFenced);
+      std::vector<MarkerChange> changes(ids.size(), MarkerChange::kFenced);
       ASSERT_TRUE(window.Claim(claims, answers));
       ASSERT_TRUE(window.Complete(done, changes));
-      EXPECT_EQ(std::count(changes.begin(), changes.end(), Change::kMade),
+      EXPECT_EQ(std::count(changes.begin(), changes.end(), MarkerChange::kMade),
                 static_cast<std::ptrdiff_t>(ids.size()));
     }
   }
-  void ExpectLossIsTold(Window& window, Own own);
+  void ExpectLossIsTold(Window& window, OwnerEpoch owner_epoch);
 
   std::unique_ptr<RedisServer> server_;
   std::unique_ptr<RedisClient> client_;
@@ -108,8 +108,8 @@ class RedisWindowTest : public ::testing::Test {
 };
 
 // Rule 31. The window was opened, and owns the partition, before the server lost its changes.
-inline void RedisWindowTest::ExpectLossIsTold(Window& window, Own own) {
-  const Announcement further{.partition = 3, .to = 2, .offset = 2, .own = own};
+inline void RedisWindowTest::ExpectLossIsTold(Window& window, OwnerEpoch owner_epoch) {
+  const Announcement further{.partition = 3, .to = 2, .offset = 2, .owner_epoch = owner_epoch};
   Status status;
   EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] {
     status = window.Announce({&further, 1});
@@ -118,22 +118,22 @@ inline void RedisWindowTest::ExpectLossIsTold(Window& window, Own own) {
   EXPECT_FALSE(status) << "a lost store is announced as whole";
   window.Close(0, 3);
   ClaimRequest next = Request("y", 1);
-  next.own = own;
+  next.owner_epoch = owner_epoch;
   const auto refused = Claim(window, next);
   ASSERT_FALSE(refused) << "it would go on with less than it had";
   EXPECT_EQ(refused.error().code, Code::kRegressed);
-  EXPECT_EQ(window.RaiseOwn(0, 3, 0).error().code, Code::kRegressed);
+  EXPECT_EQ(window.RaiseOwnerEpoch(0, 3, 0).error().code, Code::kRegressed);
   const auto anew = window.Open(name_);
   ASSERT_TRUE(anew) << ToString(anew.error());
-  EXPECT_TRUE(anew->regressed);
+  EXPECT_TRUE(anew->lost_writes);
   EXPECT_TRUE(anew->lost_since && *anew->lost_since <= BootNow());
   EXPECT_EQ(anew->offset, -1) << "what was announced is gone, and told";
-  EXPECT_FALSE(window.Open(name_)->regressed) << "it is told once";
-  const auto raised = window.RaiseOwn(0, 3, 0);
+  EXPECT_FALSE(window.Open(name_)->lost_writes) << "it is told once";
+  const auto raised = window.RaiseOwnerEpoch(0, 3, 0);
   ASSERT_TRUE(raised);
-  EXPECT_GT(*raised, own);
-  next.own = *raised;
-  EXPECT_EQ(AnswerTo(window, next), Answer::kGranted);
+  EXPECT_GT(*raised, owner_epoch);
+  next.owner_epoch = *raised;
+  EXPECT_EQ(AnswerTo(window, next), ClaimVerdict::kGranted);
 }
 
 }  // namespace oncemq::testing

@@ -40,7 +40,7 @@ class RedisWindowJudged : public ::testing::Test {
     })) << (claimed ? "it claims" : ToString(claimed.error()));
     ASSERT_FALSE(claimed);
     EXPECT_EQ(claimed.error().code, Code::kUnavailable) << "the runtime waits";
-    const auto client = RedisClient::Open(*ParseRedisPlace(evicts.url()));
+    const auto client = RedisClient::Open(*ParseRedisEndpoint(evicts.url()));
     ASSERT_TRUE(client) << ToString(client.error());
     ASSERT_TRUE((*client)->Run(RedisCommand{"CONFIG", "SET", "maxmemory-policy", "noeviction"}));
     EXPECT_TRUE(Eventually(std::chrono::seconds(30), [&] {
@@ -80,7 +80,7 @@ TEST_F(RedisWindowJudged, TheMasterOfASentinelIsJudgedAnew) {
     return sentinel->Say("SENTINEL FAILOVER orders").starts_with("+OK");
   }));
   ASSERT_TRUE(Eventually(std::chrono::seconds(60), [&] {
-    const auto client = RedisClient::Open(*ParseRedisPlace(replica->url()));
+    const auto client = RedisClient::Open(*ParseRedisEndpoint(replica->url()));
     return client.has_value();
   })) << "the replica becomes master";
   master->Kill9();

@@ -27,15 +27,17 @@ TEST_F(RedisWindowTest, AFlushedServerIsRecognised) {
   const auto known = window->Open(name_);
   ASSERT_TRUE(known);
   EXPECT_EQ(known->source, 0u) << "the store numbers topics";
-  const Own own = *window->RaiseOwn(0, 3, 0);
-  const Announcement announced{.partition = 3, .to = 1, .offset = 1, .metadata = "m\n", .own = own};
+  const OwnerEpoch owner_epoch = *window->RaiseOwnerEpoch(0, 3, 0);
+  const Announcement announced{
+      .partition = 3, .to = 1, .offset = 1, .metadata = "m\n", .owner_epoch = owner_epoch};
   ASSERT_TRUE(window->Announce({&announced, 1}));
   EXPECT_EQ(other->Open(name_)->metadata, "m\n");
   Redis({"FLUSHALL"});
-  ExpectLossIsTold(*window, own);
+  ExpectLossIsTold(*window, owner_epoch);
   EXPECT_EQ(Claim(*other, Request("z")).error().code, Code::kRegressed) << "it has opened it, too";
   EXPECT_NE(other->Open(name_)->incarnation, known->incarnation);
-  EXPECT_EQ(AnswerTo(*other, Request("y", 1)), Answer::kInFlight) << "the secret is the new one";
+  EXPECT_EQ(AnswerTo(*other, Request("y", 1)), ClaimVerdict::kInFlight)
+      << "the secret is the new one";
 }
 
 TEST_F(RedisWindowTest, AScopeOfAnotherServiceNamesBothAndTheirDifferenceFirst) {
@@ -57,12 +59,13 @@ TEST_F(RedisWindowTest, ARestartThatLosesTheLastChangesIsRecognised) {
   EXPECT_FALSE(window->capabilities().survives_restart);
   ASSERT_TRUE(window->Open(name_));
   Redis({"SAVE"});  // an older copy, with the scope
-  const Own own = *window->RaiseOwn(0, 3, 0);
-  const Announcement announced{.partition = 3, .to = 1, .offset = 1, .metadata = "m", .own = own};
+  const OwnerEpoch owner_epoch = *window->RaiseOwnerEpoch(0, 3, 0);
+  const Announcement announced{
+      .partition = 3, .to = 1, .offset = 1, .metadata = "m", .owner_epoch = owner_epoch};
   ASSERT_TRUE(window->Announce({&announced, 1}));
   server_->Kill9();
   server_->Restart();
-  ExpectLossIsTold(*window, own);
+  ExpectLossIsTold(*window, owner_epoch);
 }
 
 bool Sleeps(pid_t thread) {
@@ -107,7 +110,7 @@ TEST_F(RedisWindowTest, ACallThatWaitedForItsConnectionDoesNotHideALoss) {
   acknowledged.join();
   waits.join();
   if (first) {
-    EXPECT_EQ(first->answer, Answer::kGranted);
+    EXPECT_EQ(first->answer, ClaimVerdict::kGranted);
   } else {
     EXPECT_EQ(first.error().code, Code::kRegressed) << "the second one was answered before";
   }
@@ -115,8 +118,8 @@ TEST_F(RedisWindowTest, ACallThatWaitedForItsConnectionDoesNotHideALoss) {
   EXPECT_EQ(second.error().code, Code::kRegressed);
   const bool made = !Redis({"KEYS", "*i:*"}).list.empty();
   EXPECT_EQ(second.error().effect == ::oncemq::Effect::kUnknown, made) << "of its claim";
-  EXPECT_TRUE(window->Open(name_)->regressed);
-  EXPECT_EQ(AnswerTo(*window, late), Answer::kGranted);
+  EXPECT_TRUE(window->Open(name_)->lost_writes);
+  EXPECT_EQ(AnswerTo(*window, late), ClaimVerdict::kGranted);
 }
 
 TEST_F(RedisWindowTest, ARestartWithAnAppendOnlyFileLosesNothing) {
@@ -125,16 +128,16 @@ TEST_F(RedisWindowTest, ARestartWithAnAppendOnlyFileLosesNothing) {
   EXPECT_TRUE(window->capabilities().survives_restart);
   ASSERT_TRUE(window->Open(name_));
   const ClaimRequest claim = Request("x");
-  ASSERT_EQ(AnswerTo(*window, claim), Answer::kGranted);
+  ASSERT_EQ(AnswerTo(*window, claim), ClaimVerdict::kGranted);
   server_->Kill9();
   server_->Restart();
-  Result<Change> made = Error{};
+  Result<MarkerChange> made = Error{};
   EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] {
     made = Complete(*window, claim, "kept");
     return made || made.error().code == Code::kRegressed;
   }));
   ASSERT_TRUE(made) << ToString(made.error());
-  EXPECT_EQ(*made, Change::kMade);
+  EXPECT_EQ(*made, MarkerChange::kMade);
   EXPECT_EQ(Claim(*window, Request("x", 9))->result, "kept");
 }
 
@@ -150,10 +153,10 @@ TEST_F(RedisWindowTest, AProcessThatOnlyLooksIsNotForgotten) {
   EXPECT_TRUE(kept());
   fades();
   const ClaimRequest copy = Request("x0", 9);
-  EXPECT_EQ(AnswerTo(*window, copy), Answer::kDuplicate);
+  EXPECT_EQ(AnswerTo(*window, copy), ClaimVerdict::kDuplicate);
   EXPECT_TRUE(kept());
   fades();
-  EXPECT_EQ(*Complete(*window, copy), Change::kFenced);
+  EXPECT_EQ(*Complete(*window, copy), MarkerChange::kFenced);
   EXPECT_TRUE(kept());
 }
 
@@ -174,11 +177,11 @@ TEST_F(RedisWindowTest, AnAnswerThatIsLostIsAskedForAgain) {
   Finish(*window, 1, "before");  // the server knows the scripts
   const ClaimRequest claim = Request("x");
   loses([&] { return Claim(*window, claim); });
-  EXPECT_EQ(AnswerTo(*window, Request("x", 9)), Answer::kInFlight) << "the claim was made";
-  EXPECT_EQ(AnswerTo(*window, claim), Answer::kGranted);
+  EXPECT_EQ(AnswerTo(*window, Request("x", 9)), ClaimVerdict::kInFlight) << "the claim was made";
+  EXPECT_EQ(AnswerTo(*window, claim), ClaimVerdict::kGranted);
   loses([&] { return Complete(*window, claim); });
-  EXPECT_EQ(*Complete(*window, claim), Change::kMade);
-  EXPECT_EQ(AnswerTo(*window, Request("x", 9)), Answer::kDuplicate);
+  EXPECT_EQ(*Complete(*window, claim), MarkerChange::kMade);
+  EXPECT_EQ(AnswerTo(*window, Request("x", 9)), ClaimVerdict::kDuplicate);
   EXPECT_EQ((*window->Stat())[0].history, 2u);
 }
 
@@ -189,9 +192,9 @@ TEST_F(RedisWindowTest, AClaimThatWasJudgedTooEarlyIsJudgedAgain) {
   const auto slow = OpenAt(UrlAt(proxy.port()), Options());
   const auto fast = Open();
   const ClaimRequest first = Request("x");
-  ASSERT_EQ(AnswerTo(*fast, first), Answer::kGranted);
+  ASSERT_EQ(AnswerTo(*fast, first), ClaimVerdict::kGranted);
   const ReleaseRequest doubt{.id = "x", .token = first.token, .uncertain = true};
-  Change change{};
+  MarkerChange change{};
   ASSERT_TRUE(fast->Release({&doubt, 1}, {&change, 1}));
   proxy.Set(TcpProxy::Mode::kHoldReplies);
   const int64_t before = Looks();
@@ -199,11 +202,11 @@ TEST_F(RedisWindowTest, AClaimThatWasJudgedTooEarlyIsJudgedAgain) {
   Result<ClaimAnswer> answer = Error{};
   std::thread copy([&] { answer = Claim(*slow, late); });
   EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] { return Looks() != before; }));
-  EXPECT_EQ(AnswerTo(*fast, Request("x", 5)), Answer::kGranted);
+  EXPECT_EQ(AnswerTo(*fast, Request("x", 5)), ClaimVerdict::kGranted);
   proxy.Set(TcpProxy::Mode::kPass);
   copy.join();
   ASSERT_TRUE(answer) << ToString(answer.error());
-  EXPECT_EQ(answer->answer, Answer::kInFlight);
+  EXPECT_EQ(answer->answer, ClaimVerdict::kInFlight);
 }
 
 TEST_F(RedisWindowTest, OfTwoWindowsThatRaceEachIdIsGrantedOnce) {
@@ -224,7 +227,7 @@ TEST_F(RedisWindowTest, OfTwoWindowsThatRaceEachIdIsGrantedOnce) {
       std::vector<ClaimAnswer> answers(claims.size());
       ASSERT_TRUE(window->Claim(claims, answers));
       for (size_t j = 0; j < claims.size(); j++) {
-        if (answers[j].answer == Answer::kGranted) {
+        if (answers[j].answer == ClaimVerdict::kGranted) {
           granted[who * kIds + i + j]++;
         }
       }
@@ -245,32 +248,32 @@ TEST_F(RedisWindowTest, WhatHasAgedIsDroppedAndIsNeverNew) {
   options.remember = milliseconds(3'600'000);
   options.skew = milliseconds(0);
   const auto window = OpenAt(server_->url(), options);
-  const Own own = *window->RaiseOwn(0, 3, 0);
-  Progress progress{.partition = 3, .own = own, .watermark = kThen};
-  Change change{};
+  const OwnerEpoch owner_epoch = *window->RaiseOwnerEpoch(0, 3, 0);
+  Progress progress{.partition = 3, .owner_epoch = owner_epoch, .watermark = kThen};
+  MarkerChange change{};
   ASSERT_TRUE(window->Committed({&progress, 1}, {&change, 1})) << "its log time is known";
   Finish(*window, 10'000, "id-");
   progress.frontier = 3;
   progress.watermark = kThen + 2 * options.remember;
   const auto kept = [&] {
     EXPECT_TRUE(window->Committed({&progress, 1}, {&change, 1}));
-    EXPECT_EQ(change, Change::kMade);
+    EXPECT_EQ(change, MarkerChange::kMade);
     EXPECT_TRUE(window->DropAged(std::chrono::seconds(20)));
     return (*window->Stat())[0].history;
   };
   EXPECT_EQ(kept(), 10'000u) << "some of each lot are not below the frontier";
   progress.frontier = 10'000;
-  ASSERT_TRUE(window->RaiseOwn(0, 4, 0));
+  ASSERT_TRUE(window->RaiseOwnerEpoch(0, 4, 0));
   EXPECT_EQ(kept(), 10'000u) << "another partition is behind";
   Progress other{.partition = 4,
-                 .own = *window->RaiseOwn(0, 4, 0),
+                 .owner_epoch = *window->RaiseOwnerEpoch(0, 4, 0),
                  .frontier = 0,
                  .watermark = progress.watermark};
   ASSERT_TRUE(window->Committed({&other, 1}, {&change, 1}));
   other.watermark = kNoLogTime;  // as each assignment commits: what is known of it stays
   ASSERT_TRUE(window->Committed({&other, 1}, {&change, 1}));
   EXPECT_EQ(kept(), 0u);
-  EXPECT_EQ(AnswerTo(*window, Request("id-5", 20'000)), Answer::kOutsideWindow);
+  EXPECT_EQ(AnswerTo(*window, Request("id-5", 20'000)), ClaimVerdict::kOutsideWindow);
   EXPECT_LT(Redis({"DBSIZE"}).integer, 10) << "nothing of it is left";
 }
 
@@ -280,12 +283,12 @@ TEST_F(RedisWindowTest, AnIdWithoutAPartitionIsAKeyOfItsOwnWithItsTime) {
   const auto window = Open();
   const auto finish = [&](std::string_view id, milliseconds keep) {
     const ClaimRequest claim{.id = id, .token = {7, ++tokens_}};
-    ASSERT_EQ(AnswerTo(*window, claim), Answer::kGranted);
+    ASSERT_EQ(AnswerTo(*window, claim), ClaimVerdict::kGranted);
     const CompleteRequest request{
         .id = id, .token = claim.token, .result = "the answer", .keep = keep};
-    Change change{};
+    MarkerChange change{};
     ASSERT_TRUE(window->Complete({&request, 1}, {&change, 1}));
-    EXPECT_EQ(change, Change::kMade);
+    EXPECT_EQ(change, MarkerChange::kMade);
   };
   const auto ttls = [&] {
     std::vector<int64_t> all;
@@ -305,12 +308,12 @@ TEST_F(RedisWindowTest, AnIdWithoutAPartitionIsAKeyOfItsOwnWithItsTime) {
   EXPECT_LE(left[1], kWeek.count());
   finish("a moment", milliseconds(1));
   EXPECT_TRUE(Eventually(std::chrono::seconds(10), [&] { return ttls().size() == 2; }));
-  EXPECT_EQ(AnswerTo(*window, {.id = "a moment", .token = {7, ++tokens_}}), Answer::kGranted);
+  EXPECT_EQ(AnswerTo(*window, {.id = "a moment", .token = {7, ++tokens_}}), ClaimVerdict::kGranted);
   const std::string_view forgotten = "a week";
-  Change change{};
+  MarkerChange change{};
   ASSERT_TRUE(window->ForgetByHand({&forgotten, 1}, {&change, 1}));
-  EXPECT_EQ(change, Change::kMade);
-  EXPECT_EQ(AnswerTo(*window, {.id = "a week", .token = {7, ++tokens_}}), Answer::kGranted);
+  EXPECT_EQ(change, MarkerChange::kMade);
+  EXPECT_EQ(AnswerTo(*window, {.id = "a week", .token = {7, ++tokens_}}), ClaimVerdict::kGranted);
   EXPECT_EQ((*window->Stat())[0].open, 2u);
   EXPECT_EQ((*window->Stat())[0].parked, 0u);
 }
@@ -337,7 +340,7 @@ TEST_F(RedisWindowTest, ManyLongResultsComeInSeveralAnswers) {
                       .time = kThen});
     }
     std::vector<ClaimAnswer> answers(ids.size());
-    std::vector<Change> changes(ids.size());
+    std::vector<MarkerChange> changes(ids.size());
     ASSERT_TRUE(window->Claim(claims, answers));
     ASSERT_TRUE(window->Complete(done, changes));
     for (ClaimRequest& copy : claims) {
@@ -349,7 +352,7 @@ TEST_F(RedisWindowTest, ManyLongResultsComeInSeveralAnswers) {
     ASSERT_TRUE(told) << ToString(told.error());
     EXPECT_GE(Looks() - before, 4);
     for (const ClaimAnswer& answer : answers) {
-      ASSERT_EQ(answer.answer, Answer::kDuplicate);
+      ASSERT_EQ(answer.answer, ClaimVerdict::kDuplicate);
       EXPECT_EQ(answer.result, result);
     }
   }
@@ -372,7 +375,7 @@ TEST_F(RedisWindowTest, AFinishedIdTakesFewBytes) {
   for (size_t i = 0; i < kIds; i += 997) {
     EXPECT_EQ(
         AnswerTo(*window, Request("0190f5a6-7b3c-7def-8123-456789" + std::to_string(i), 500'000)),
-        Answer::kDuplicate);
+        ClaimVerdict::kDuplicate);
   }
 }
 
@@ -406,14 +409,14 @@ TEST_F(RedisWindowTest, AnIdWithoutAPartitionWaitsForReplicas) {
   const ClaimRequest alone{.id = "alone", .token = {7, ++tokens_}};
   const ClaimRequest parked{.id = "parked", .token = {7, ++tokens_}};
   for (const ClaimRequest& claim : {owned, alone, parked}) {
-    ASSERT_EQ(AnswerTo(*window, claim), Answer::kGranted);
+    ASSERT_EQ(AnswerTo(*window, claim), ClaimVerdict::kGranted);
   }
   const auto park = [&]() -> Status {
     const ParkRequest request{.id = parked.id, .token = parked.token};
-    Change change{};
+    MarkerChange change{};
     return window->Park({&request, 1}, {&change, 1});
   };
-  EXPECT_EQ(*Complete(*window, owned), Change::kMade) << "its commit waits";
+  EXPECT_EQ(*Complete(*window, owned), MarkerChange::kMade) << "its commit waits";
   for (int i = 0; i < 5; i++) {
     const auto short_of = Complete(*window, alone);
     ASSERT_FALSE(short_of);
@@ -427,7 +430,7 @@ TEST_F(RedisWindowTest, AnIdWithoutAPartitionWaitsForReplicas) {
       RedisServer::Start({"--replicaof", "127.0.0.1", std::to_string(server_->port())});
   EXPECT_TRUE(Eventually(std::chrono::seconds(30), [&] {
     const auto change = Complete(*window, alone);
-    return change && *change == Change::kMade;
+    return change && *change == MarkerChange::kMade;
   }));
 }
 

@@ -33,7 +33,7 @@ class RedlockNamesTest : public ::testing::Test {
     return locks ? *std::move(locks) : nullptr;
   }
   std::unique_ptr<RedisClient> Client(size_t master) {
-    auto client = RedisClient::Open(*ParseRedisPlace((*masters_)[master].url()),
+    auto client = RedisClient::Open(*ParseRedisEndpoint((*masters_)[master].url()),
                                     {kNamesPatience, kNamesPatience});
     EXPECT_TRUE(client.has_value()) << ToString(client.error());
     return client ? *std::move(client) : nullptr;
@@ -86,20 +86,20 @@ TEST_F(RedlockNamesTest, WhateverBecameOfAHoldItsKeysGoByThemselves) {
     names.push_back("n" + std::to_string(i));
   }
   for (size_t i = 0; i < kNames; i++) {
-    LockAsk ask{
-        .name = names[i], .token = {7, ++attempts}, .lease = kNameLease, .place = kNameLease};
-    const auto held = locks->Ask(ask);
+    AcquireRequest request{
+        .name = names[i], .token = {7, ++attempts}, .lease = kNameLease, .queue_lease = kNameLease};
+    const auto held = locks->Ask(request);
     ASSERT_TRUE(held && held->kind == LockAnswer::Kind::kGranted);
-    const LockClaim claim{ask.name, ask.token, kNameLease};
+    const LockClaim claim{request.name, request.token, kNameLease};
     Freed freed{};
     switch (i % 4) {
       case 0:
         ASSERT_TRUE(locks->Free({&claim, 1}, {&freed, 1}).has_value());
         break;
       case 1:
-        ask.token = {7, ++attempts};
-        ASSERT_EQ(locks->Ask(ask)->kind, LockAnswer::Kind::kBusy);
-        ASSERT_TRUE(locks->AskBack(ask.name).has_value());
+        request.token = {7, ++attempts};
+        ASSERT_EQ(locks->Ask(request)->kind, LockAnswer::Kind::kBusy);
+        ASSERT_TRUE(locks->AskBack(request.name).has_value());
         break;
       case 2:
         lost.push_back(claim);

@@ -36,28 +36,28 @@ class RedlockTest : public ::testing::Test {
   }
   std::shared_ptr<LockEngine> Open() { return Open(masters_->url()); }
   static RedlockOptions Patient() { return {.connect = kPatience, .call = kPatience}; }
-  LockAsk New(milliseconds lease = kLong, std::string_view name = "x", uint32_t epoch = 0) {
+  AcquireRequest New(milliseconds lease = kLong, std::string_view name = "x", uint32_t epoch = 0) {
     return {.name = name,
-            .token = {7, ++asks_},
+            .token = {7, ++requests_},
             .lease = lease,
-            .place = lease,
+            .queue_lease = lease,
             .who = "a test",
             .epoch = epoch};
   }
-  static Kind Asked(LockEngine& locks, const LockAsk& ask) {
-    const auto answer = locks.Ask(ask);
+  static Kind Asked(LockEngine& locks, const AcquireRequest& request) {
+    const auto answer = locks.Ask(request);
     EXPECT_TRUE(answer.has_value()) << ToString(answer.error());
     return answer ? answer->kind : Kind::kQueued;
   }
-  static Extended Extend(LockEngine& locks, const LockAsk& ask) {
-    const LockClaim claim{ask.name, ask.token, ask.lease};
+  static Extended Extend(LockEngine& locks, const AcquireRequest& request) {
+    const LockClaim claim{request.name, request.token, request.lease};
     Extended answer = Extended::kGone;
     const Status done = locks.Extend({&claim, 1}, {&answer, 1});
     EXPECT_TRUE(done.has_value()) << ToString(done.error());
     return answer;
   }
-  static Freed Free(LockEngine& locks, const LockAsk& ask) {
-    const LockClaim claim{ask.name, ask.token, {}};
+  static Freed Free(LockEngine& locks, const AcquireRequest& request) {
+    const LockClaim claim{request.name, request.token, {}};
     Freed answer = Freed::kNotHeld;
     const Status done = locks.Free({&claim, 1}, {&answer, 1});
     EXPECT_TRUE(done.has_value()) << ToString(done.error());
@@ -65,7 +65,7 @@ class RedlockTest : public ::testing::Test {
   }
   std::string Redis(size_t master, const RedisCommand& command) {
     const auto client =
-        RedisClient::Open(*ParseRedisPlace((*masters_)[master].url()), {kPatience, kPatience});
+        RedisClient::Open(*ParseRedisEndpoint((*masters_)[master].url()), {kPatience, kPatience});
     EXPECT_TRUE(client.has_value()) << ToString(client.error());
     const auto reply = (*client)->Run(command);
     EXPECT_TRUE(reply.has_value()) << ToString(reply.error());
@@ -91,9 +91,9 @@ class RedlockTest : public ::testing::Test {
   void TakeAndGiveBack(LockEngine& locks) {
     const BootTime began = BootNow();
     for (int i = 0; i < 50; i++) {
-      const LockAsk ask = New();
-      ASSERT_EQ(Asked(locks, ask), Kind::kGranted);
-      ASSERT_EQ(Free(locks, ask), Freed::kYes);
+      const AcquireRequest request = New();
+      ASSERT_EQ(Asked(locks, request), Kind::kGranted);
+      ASSERT_EQ(Free(locks, request), Freed::kYes);
     }
     const auto took = std::chrono::duration_cast<milliseconds>(BootNow() - began);
     RecordProperty("pairs_50_ms", std::to_string(took.count()));
@@ -101,15 +101,15 @@ class RedlockTest : public ::testing::Test {
   }
 
   std::unique_ptr<RedisMasters> masters_;
-  uint64_t asks_ = 0;
+  uint64_t requests_ = 0;
 };
 
 // Its clock may be slower than the masters' by a hundredth, and it counts on all of its lease.
 TEST_F(RedlockTest, MastersKeepAHoldForLongerThanItsHolderCountsOnIt) {
   const auto locks = Open();
-  const LockAsk ask = New(std::chrono::hours(20));
-  ASSERT_EQ(Asked(*locks, ask), Kind::kGranted);
-  EXPECT_GT(locks->Look("x")->parties.at(0).left, ask.lease * 201 / 200);
+  const AcquireRequest request = New(std::chrono::hours(20));
+  ASSERT_EQ(Asked(*locks, request), Kind::kGranted);
+  EXPECT_GT(locks->Look("x")->parties.at(0).left, request.lease * 201 / 200);
 }
 
 TEST_F(RedlockTest, TwoMastersThatAreGoneHoldNobodyUp) {
@@ -132,14 +132,14 @@ TEST_F(RedlockTest, TwoMastersThatHangHoldNobodyUpAndAreToldLater) {
   EXPECT_TRUE(Eventually(kPatience, [&] { return !HeldAt(0) && !HeldAt(1); }));
 }
 
-// What hung gets an ask that waited in its socket, and then what was given back meanwhile.
+// What hung gets a request that waited in its socket, and then what was given back meanwhile.
 TEST_F(RedlockTest, AMasterThatHungIsToldWhatWasGivenBackMeanwhile) {
   const auto locks = Open();
   TakeAndGiveBack(*locks);
   (*masters_)[0].process().Pause();
-  const LockAsk ask = New();
-  ASSERT_EQ(Asked(*locks, ask), Kind::kGranted);
-  ASSERT_EQ(Free(*locks, ask), Freed::kYes);
+  const AcquireRequest request = New();
+  ASSERT_EQ(Asked(*locks, request), Kind::kGranted);
+  ASSERT_EQ(Free(*locks, request), Freed::kYes);
   (*masters_)[0].process().Continue();
   EXPECT_TRUE(Eventually(kPatience, [&] { return !HeldAt(0) && !HeldAt(1); }));
 }
@@ -169,7 +169,7 @@ TEST_F(RedlockTest, WithoutAMajorityNothingIsGrantedAndNothingLeftBehind) {
 // More than once, as those who granted may also answer too late to be heard.
 TEST_F(RedlockTest, ATryThatLosesLeavesNothingWhereItWon) {
   const auto locks = Open();
-  const LockAsk holder = New();
+  const AcquireRequest holder = New();
   for (int round = 0; round < 10; round++) {
     ASSERT_EQ(Asked(*locks, holder), Kind::kGranted);
     UntilHeldAt({0, 1, 2, 3, 4});
@@ -181,9 +181,9 @@ TEST_F(RedlockTest, ATryThatLosesLeavesNothingWhereItWon) {
 
 TEST_F(RedlockTest, AVoteThatSplitIsNobodysAndTheNameComesFree) {
   const auto locks = Open();
-  const LockAsk one = New();
-  const LockAsk two = New();
-  const LockAsk three = New();
+  const AcquireRequest one = New();
+  const AcquireRequest two = New();
+  const AcquireRequest three = New();
   ASSERT_EQ(Asked(*locks, one), Kind::kGranted);
   UntilHeldAt({0, 1, 2, 3, 4});
   Forget({2, 3, 4});
@@ -219,42 +219,42 @@ TEST_F(RedlockTest, ThoseWhoSplitTheMastersGoOnInTheEnd) {
 
 TEST_F(RedlockTest, AHoldThatAMinorityForgotGoesOnAndReturnsToIt) {
   const auto locks = Open();
-  const LockAsk ask = New();
-  ASSERT_EQ(Asked(*locks, ask), Kind::kGranted);
+  const AcquireRequest request = New();
+  ASSERT_EQ(Asked(*locks, request), Kind::kGranted);
   UntilHeldAt({0, 1, 2, 3, 4});
   Forget({0, 1});
-  EXPECT_EQ(Extend(*locks, ask), Extended::kYes);
+  EXPECT_EQ(Extend(*locks, request), Extended::kYes);
   EXPECT_TRUE(Eventually(kPatience, [&] { return HeldAt(0) && HeldAt(1); }));
   Forget({3, 4});
-  EXPECT_EQ(Extend(*locks, ask), Extended::kYes);
-  EXPECT_EQ(Free(*locks, ask), Freed::kYes);
+  EXPECT_EQ(Extend(*locks, request), Extended::kYes);
+  EXPECT_EQ(Free(*locks, request), Freed::kYes);
   EXPECT_TRUE(Eventually(kPatience, [&] { return !HeldAt(0) && !HeldAt(3); }));
 }
 
 TEST_F(RedlockTest, AHoldThatAMajorityForgotIsGoneEverywhere) {
   const auto locks = Open();
-  const LockAsk ask = New();
-  ASSERT_EQ(Asked(*locks, ask), Kind::kGranted);
+  const AcquireRequest request = New();
+  ASSERT_EQ(Asked(*locks, request), Kind::kGranted);
   UntilHeldAt({0, 1, 2, 3, 4});
   Forget({0, 1, 2});
-  EXPECT_EQ(Extend(*locks, ask), Extended::kGone);
+  EXPECT_EQ(Extend(*locks, request), Extended::kGone);
   EXPECT_TRUE(Eventually(kPatience, [&] { return !HeldAt(3) && !HeldAt(4); }));
   EXPECT_FALSE(HeldAt(0)) << "an extension brings nothing back";
-  EXPECT_EQ(Extend(*locks, ask), Extended::kGone);
+  EXPECT_EQ(Extend(*locks, request), Extended::kGone);
 }
 
 TEST_F(RedlockTest, AHoldThatOneMasterForgotIsNotLostWhileOthersAreAway) {
   const auto locks = Open();
-  const LockAsk ask = New();
-  ASSERT_EQ(Asked(*locks, ask), Kind::kGranted);
+  const AcquireRequest request = New();
+  ASSERT_EQ(Asked(*locks, request), Kind::kGranted);
   UntilHeldAt({0, 1, 2, 3, 4});
   Forget({0});
   (*masters_)[3].process().Pause();
   (*masters_)[4].process().Pause();
-  EXPECT_EQ(Extend(*locks, ask), Extended::kLater) << "those who are away may have it";
+  EXPECT_EQ(Extend(*locks, request), Extended::kLater) << "those who are away may have it";
   (*masters_)[3].process().Continue();
   (*masters_)[4].process().Continue();
-  EXPECT_TRUE(Eventually(kPatience, [&] { return Extend(*locks, ask) == Extended::kYes; }));
+  EXPECT_TRUE(Eventually(kPatience, [&] { return Extend(*locks, request) == Extended::kYes; }));
 }
 
 // The masters have it for a little longer than its holder, who must not count on that: for 32 ms,
@@ -262,16 +262,16 @@ TEST_F(RedlockTest, AHoldThatOneMasterForgotIsNotLostWhileOthersAreAway) {
 TEST_F(RedlockTest, AHoldHasEndedWhenItsHolderSaysSo) {
   constexpr milliseconds kLease{3'000};
   const auto locks = Open();
-  std::vector<std::pair<LockAsk, BootTime>> holds;
+  std::vector<std::pair<AcquireRequest, BootTime>> holds;
   for (const char* name : {"a", "b", "c", "d", "e", "f", "g", "h"}) {
-    const LockAsk ask = New(kLease, name);
-    ASSERT_EQ(Asked(*locks, ask), Kind::kGranted);
-    holds.emplace_back(ask, BootNow() + kLease);
+    const AcquireRequest request = New(kLease, name);
+    ASSERT_EQ(Asked(*locks, request), Kind::kGranted);
+    holds.emplace_back(request, BootNow() + kLease);
     SleepFor(kLease / 30);
   }
-  for (const auto& [ask, ended] : holds) {
+  for (const auto& [request, ended] : holds) {
     SleepFor(std::chrono::ceil<milliseconds>(ended - BootNow()));
-    EXPECT_EQ(Extend(*locks, ask), Extended::kGone) << ask.name;
+    EXPECT_EQ(Extend(*locks, request), Extended::kGone) << request.name;
   }
 }
 
@@ -300,7 +300,7 @@ TEST_F(RedlockTest, AGrantThatComesWhenItsLeaseIsOverIsNone) {
     (*masters_)[master].process().Pause();
   }
   constexpr milliseconds kLease{200};
-  std::jthread asks([&] {
+  std::jthread requests([&] {
     const auto answer = locks->Ask(New(kLease));
     ASSERT_FALSE(answer.has_value());
     EXPECT_EQ(answer.error().code, Code::kTimeout);
@@ -327,7 +327,7 @@ TEST_F(RedlockTest, AHolderIsToldInTimeWhenAMajorityHangs) {
     told.notify_all();
   });
   told.wait(false);
-  EXPECT_EQ((*lease)->lost(), Lost::kDeadline);
+  EXPECT_EQ((*lease)->lost(), LeaseLoss::kDeadline);
   const BootTime began = BootNow();
   (*domain).reset();
   EXPECT_LT(BootNow() - began, kPatience) << "masters that hang do not keep us";
@@ -341,9 +341,9 @@ TEST_F(RedlockTest, AMasterThatWasAwayHearsOfTheSeal) {
   (*masters_)[0].Restart();
   (*masters_)[1].Restart();
   EXPECT_TRUE(Eventually(kPatience, [&] {
-    const LockAsk ask = New(kLong, "x", 7);
-    EXPECT_EQ(Asked(*locks, ask), Kind::kGranted);
-    EXPECT_EQ(Free(*locks, ask), Freed::kYes);
+    const AcquireRequest request = New(kLong, "x", 7);
+    EXPECT_EQ(Asked(*locks, request), Kind::kGranted);
+    EXPECT_EQ(Free(*locks, request), Freed::kYes);
     return Redis(0, {"GET", "oncemq:redlock:seal:"}) == "7" &&
            Redis(1, {"GET", "oncemq:redlock:seal:"}) == "7";
   }));

@@ -30,39 +30,46 @@ class RememberMember {
     EXPECT_TRUE(window) << ToString(window.error());
     window_ = *std::move(window);
     EXPECT_TRUE(window_->Open({.partition = 3, .topic = "payments", .owner = "us"}));
-    own_ = *window_->RaiseOwn(0, 3, 0);
+    owner_epoch_ = *window_->RaiseOwnerEpoch(0, 3, 0);
   }
   Window& window() { return *window_; }
 
-  Answer Claim(std::string_view id, int64_t offset) {
-    claim_ = {.id = id, .token = {7, ++tokens_}, .at = {0, 3, offset}, .own = own_, .time = kFiled};
+  ClaimVerdict Claim(std::string_view id, int64_t offset) {
+    claim_ = {.id = id,
+              .token = {7, ++tokens_},
+              .at = {0, 3, offset},
+              .owner_epoch = owner_epoch_,
+              .time = kFiled};
     ClaimAnswer answer;
     EXPECT_TRUE(window_->Claim({&claim_, 1}, {&answer, 1}));
     return answer.answer;
   }
   void Finish(std::string_view id, int64_t offset) {
-    EXPECT_EQ(Claim(id, offset), Answer::kGranted);
+    EXPECT_EQ(Claim(id, offset), ClaimVerdict::kGranted);
     const CompleteRequest done{
         .id = id, .token = claim_.token, .at = claim_.at, .time = claim_.time};
-    Change change = Change::kFenced;
+    MarkerChange change = MarkerChange::kFenced;
     EXPECT_TRUE(window_->Complete({&done, 1}, {&change, 1}));
-    EXPECT_EQ(change, Change::kMade);
+    EXPECT_EQ(change, MarkerChange::kMade);
   }
   // Announces and tells a commit whose log time is so much later than the ids'; then sweeps.
   void Commit(int64_t frontier, milliseconds later) {
-    const Announcement announced{.partition = 3, .to = frontier, .offset = frontier, .own = own_};
+    const Announcement announced{
+        .partition = 3, .to = frontier, .offset = frontier, .owner_epoch = owner_epoch_};
     EXPECT_TRUE(window_->Announce({&announced, 1}));
-    const Progress progress{
-        .partition = 3, .own = own_, .frontier = frontier, .watermark = kFiled + later};
-    Change change = Change::kFenced;
+    const Progress progress{.partition = 3,
+                            .owner_epoch = owner_epoch_,
+                            .frontier = frontier,
+                            .watermark = kFiled + later};
+    MarkerChange change = MarkerChange::kFenced;
     EXPECT_TRUE(window_->Committed({&progress, 1}, {&change, 1}));
-    EXPECT_EQ(change, Change::kMade);
+    EXPECT_EQ(change, MarkerChange::kMade);
     static_cast<void>(window_->DropAged(std::chrono::seconds(20)));  // where it has that call
   }
 
  private:
   std::unique_ptr<Window> window_;
-  Own own_ = 0;
+  OwnerEpoch owner_epoch_ = 0;
   ClaimRequest claim_;
   uint64_t tokens_ = 0;
 };
@@ -111,7 +118,7 @@ inline void ExpectLongerTimesHoldForAll(const OpenScope& open) {
   ASSERT_TRUE(open(longer, false));
   EXPECT_EQ(InForce(member.window()), longer);
   member.Commit(4, hours(50));
-  EXPECT_EQ(member.Claim("x", 1), Answer::kDuplicate) << "it forgot by its own hour";
+  EXPECT_EQ(member.Claim("x", 1), ClaimVerdict::kDuplicate) << "it forgot by its own hour";
   for (const RememberTimes& raised :
        {RememberTimes{hours(200), hours(1)}, RememberTimes{hours(100), hours(2)},
         RememberTimes{hours(1), hours(2)}}) {
@@ -128,7 +135,7 @@ inline void ExpectLongerTimesHoldForAll(const OpenScope& open) {
   EXPECT_EQ(*look->Remember(RememberChange::kReplace), hour) << "an operator lowers it for all";
   EXPECT_EQ(InForce(member.window()), hour);
   member.Commit(5, hours(300));
-  EXPECT_EQ(member.Claim("x", 1), Answer::kOutsideWindow);
+  EXPECT_EQ(member.Claim("x", 1), ClaimVerdict::kOutsideWindow);
   EXPECT_TRUE(open(hour, false)) << "by now it asks for as much";
 }
 

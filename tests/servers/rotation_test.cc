@@ -20,7 +20,7 @@ namespace {
 TEST_F(RotationFixture, APasswordOfPostgresComesByItsFile) {
   ONCEMQ_REQUIRE_POSTGRES();
   const auto server = PostgresServer::Start();
-  const auto admin = *OpenPostgres(*ParsePostgresPlace(server->url()));
+  const auto admin = *OpenPostgres(*ParsePostgresEndpoint(server->url()));
   const auto say = [&](const std::string& statement) {
     const auto done = admin->Run({statement});
     ASSERT_TRUE(done.has_value()) << statement << ": " << ToString(done.error());
@@ -55,7 +55,7 @@ TEST_F(RotationFixture, APasswordOfPostgresComesByItsFile) {
 TEST_F(RotationFixture, APasswordOfRedisComesByItsFile) {
   ONCEMQ_REQUIRE_REDIS();
   const auto server = RedisServer::Start();
-  const auto admin = *RedisClient::Open(*ParseRedisPlace(server->url()));
+  const auto admin = *RedisClient::Open(*ParseRedisEndpoint(server->url()));
   const auto say = [&](const RedisCommand& command) {
     auto reply = admin->Run(command);
     EXPECT_TRUE(reply.has_value()) << ToString(reply.error());

@@ -102,7 +102,7 @@ class ServerWindowFixture : public Command {
     const ClaimRequest claim{.id = ref, .token = {0xABC, 6}, .lease = milliseconds(1)};
     ClaimAnswer answer;
     ASSERT_TRUE(window.Claim({&claim, 1}, {&answer, 1}));
-    ASSERT_EQ(answer.answer, Answer::kGranted);
+    ASSERT_EQ(answer.answer, ClaimVerdict::kGranted);
     EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] {
       return Run("gate show " + ref + " --json -c " + file).out.find("\"uncertain\":true") !=
              std::string::npos;
@@ -130,13 +130,13 @@ class ServerWindowFixture : public Command {
     EXPECT_EQ(unknown.code, 1);
     EXPECT_THAT(unknown.err, ::testing::HasSubstr("\nleft alone: nothing is known of this id\n"));
     const CompleteRequest complete{"id-1", {0xABC, 5}, {0, 3, 17}};
-    Change change;
+    MarkerChange change;
     ASSERT_TRUE(window.Complete({&complete, 1}, {&change, 1}));
     const Ended forgotten = Run(forget);
     EXPECT_EQ(forgotten.code, 0) << forgotten.err;
     EXPECT_THAT(forgotten.err, ::testing::HasSubstr("sent by mistake"));
     ASSERT_TRUE(window.Claim({&claim, 1}, {&answer, 1}));
-    EXPECT_EQ(answer.answer, Answer::kGranted);
+    EXPECT_EQ(answer.answer, ClaimVerdict::kGranted);
     EXPECT_EQ(Run("window gc -c " + file).out, "0 ids were dropped\n");
   }
 
@@ -189,8 +189,8 @@ class ServerWindowFixture : public Command {
                              const ShownWindow& shown) const {
     const auto known = window.Open({.partition = 3, .topic = "payments", .owner = "payments"});
     ASSERT_TRUE(known.has_value()) << ToString(known.error());
-    const Own own = *window.RaiseOwn(known->source, 3, 0);
-    const ClaimRequest claim{"id-1", {0xABC, 5}, {known->source, 3, 17}, own, 0};
+    const OwnerEpoch owner_epoch = *window.RaiseOwnerEpoch(known->source, 3, 0);
+    const ClaimRequest claim{"id-1", {0xABC, 5}, {known->source, 3, 17}, owner_epoch, 0};
     ClaimAnswer answer;
     ASSERT_TRUE(window.Claim({&claim, 1}, {&answer, 1}));
     EXPECT_EQ(Run("window show id-2 -c " + file).out,
@@ -201,7 +201,7 @@ class ServerWindowFixture : public Command {
                             "open\nfrom partition 3 of the topic number 0, offset 17\n"
                             "held by the claim 0000000000000abc0000000000000005\n");
     const CompleteRequest complete{"id-1", {0xABC, 5}, {known->source, 3, 17}};
-    Change change;
+    MarkerChange change;
     ASSERT_TRUE(window.Complete({&complete, 1}, {&change, 1}));
     const auto done = nlohmann::json::parse(Run("window show --json id-1 -c " + file).out);
     EXPECT_EQ(done["state"], "done");

@@ -83,11 +83,11 @@ class SqlTest : public ::testing::TestWithParam<SqlWorldKind> {
                     : (name ? "space = ? AND name = ?" : "space = ?");
   }
 
-  static LockAsk AskOf(uint64_t attempt, std::string_view name = "x") {
+  static AcquireRequest RequestOf(uint64_t attempt, std::string_view name = "x") {
     return {.name = name,
             .token = {7, attempt},
             .lease = milliseconds(60'000),
-            .place = milliseconds(60'000)};
+            .queue_lease = milliseconds(60'000)};
   }
 
   SqlWorld* world_ = nullptr;

@@ -65,10 +65,10 @@ TEST_P(SqlLocksTest, ASpaceThatFitsNoIndexIsRefused) {
         world_->OpenLocks(world_->url(), std::string(length, '\xff'), milliseconds(5'000), 1);
     ASSERT_EQ(locks.has_value(), length == 255u);
     if (locks) {
-      LockAsk ask = AskOf(1);
+      AcquireRequest request = RequestOf(1);
       const std::string longest(kLongestLockName, '\xff');
-      ask.name = longest;
-      ASSERT_TRUE((*locks)->Ask(ask));
+      request.name = longest;
+      ASSERT_TRUE((*locks)->Ask(request));
       EXPECT_EQ((*locks)->Names("", 10)->size(), 1u);
     }
   }
@@ -90,7 +90,7 @@ TEST_P(SqlLocksTest, NamesAreBytesAndNothingElse) {
                                  std::string(kLongestLockName, '\xff')};
   uint64_t attempt = 0;
   for (const std::string& name : names) {
-    const auto answer = locks->Ask(AskOf(++attempt, name));
+    const auto answer = locks->Ask(RequestOf(++attempt, name));
     ASSERT_TRUE(answer.has_value()) << ToString(answer.error());
     EXPECT_EQ(answer->kind, LockAnswer::Kind::kGranted);
   }
@@ -117,12 +117,12 @@ TEST_P(SqlLocksTest, AHolderIsToldWhenTheServerForgotIt) {
   ASSERT_TRUE(lease);
   Forget();
   UntilTold(lease->stop());
-  EXPECT_EQ(lease->lost(), Lost::kTaken);
+  EXPECT_EQ(lease->lost(), LeaseLoss::kTaken);
 }
 
 TEST_P(SqlLocksTest, ARowThatIsNotOursIsAnErrorAndStays) {
   const auto locks = OpenLocks();
-  ASSERT_TRUE(locks->Ask(AskOf(1)));
+  ASSERT_TRUE(locks->Ask(RequestOf(1)));
   client();
   const std::string nonsense("\x01\xff\xff\xff\xff\xff", 6);
   const std::string where = client().dialect() == SqlDialect::kPostgres
@@ -130,7 +130,7 @@ TEST_P(SqlLocksTest, ARowThatIsNotOursIsAnErrorAndStays) {
                                 : "state = ? WHERE space = ? AND name = ?";
   Sql("UPDATE oncemq_locks_v1 SET " + where,
       {std::string_view(nonsense), std::string_view(space_), std::string_view("x")});
-  const auto answer = locks->Ask(AskOf(2));
+  const auto answer = locks->Ask(RequestOf(2));
   ASSERT_FALSE(answer.has_value());
   EXPECT_EQ(answer.error().code, Code::kCorrupt);
   EXPECT_EQ(answer.error().effect, Effect::kNone);
@@ -138,13 +138,13 @@ TEST_P(SqlLocksTest, ARowThatIsNotOursIsAnErrorAndStays) {
 
 TEST_P(SqlLocksTest, WaitersAreLimited) {
   const auto locks = OpenLocks(milliseconds(20'000), 1);
-  ASSERT_TRUE(locks->Ask(AskOf(1)));
-  ASSERT_TRUE(locks->Ask(AskOf(2)));
-  const auto third = locks->Ask(AskOf(3));
+  ASSERT_TRUE(locks->Ask(RequestOf(1)));
+  ASSERT_TRUE(locks->Ask(RequestOf(2)));
+  const auto third = locks->Ask(RequestOf(3));
   ASSERT_FALSE(third.has_value());
   EXPECT_EQ(third.error().code, Code::kFull);
   EXPECT_EQ(locks->Look("x")->parties.size(), 2u);
-  const auto second = locks->Ask(AskOf(2));
+  const auto second = locks->Ask(RequestOf(2));
   ASSERT_TRUE(second.has_value()) << "who waits already may ask again";
   EXPECT_EQ(second->kind, LockAnswer::Kind::kQueued);
 }
@@ -192,7 +192,7 @@ TEST_P(SqlLocksTest, AReleaseInOneProcessLetsAWaiterInAnotherOneGo) {
   const auto one = Domain(OpenLocks());
   const auto locks = OpenLocks();
   // Asking again in time would come after the test's patience.
-  const auto two = Domain(locks, {.place = milliseconds(600'000)});
+  const auto two = Domain(locks, {.queue_lease = milliseconds(600'000)});
   for (int round = 0; round < 3 && !HasFailure(); round++) {
     auto holder = Acquired(*one, "x", {.lease = milliseconds(600'000)});
     ASSERT_TRUE(holder);
@@ -208,7 +208,7 @@ TEST_P(SqlLocksTest, AReleaseInOneProcessLetsAWaiterInAnotherOneGo) {
 TEST_P(SqlLocksTest, WaitersOfOneProcessForOneNameAllHaveTheirTurn) {
   const auto one = Domain(OpenLocks());
   const auto locks = OpenLocks();
-  const auto two = Domain(locks, {.place = milliseconds(600'000)});
+  const auto two = Domain(locks, {.queue_lease = milliseconds(600'000)});
   auto holder = Acquired(*one);
   ASSERT_TRUE(holder);
   std::vector<std::jthread> waits;
@@ -228,18 +228,18 @@ TEST_P(SqlLocksTest, AClientWhoseNetworkIsSilentKeepsNobodyFromAnything) {
   proxy.Set(TcpProxy::Mode::kSilent);
   const BootTime began = SystemClock::Instance().Boot();
   std::jthread hangs([&] {
-    const auto answer = locks->Ask(AskOf(1));
+    const auto answer = locks->Ask(RequestOf(1));
     ASSERT_FALSE(answer.has_value());
     EXPECT_LT(SystemClock::Instance().Boot() - began, kPatience);
   });
   const auto other = OpenLocks();
   for (uint64_t attempt = 2; attempt < 6; attempt++) {
-    LockAsk ask = AskOf(attempt);
-    ask.queue = false;
-    const auto answer = other->Ask(ask);
+    AcquireRequest request = RequestOf(attempt);
+    request.queue = false;
+    const auto answer = other->Ask(request);
     ASSERT_TRUE(answer.has_value()) << ToString(answer.error());
     EXPECT_EQ(answer->kind, LockAnswer::Kind::kGranted);
-    const LockClaim claim{"x", ask.token};
+    const LockClaim claim{"x", request.token};
     Freed freed{};
     ASSERT_TRUE(other->Free({&claim, 1}, {&freed, 1}));
     EXPECT_EQ(freed, Freed::kYes);
@@ -279,12 +279,12 @@ TEST_P(SqlLocksTest, ASwapWhoseAnswerIsLostMayHaveBeenDone) {
 TEST_P(SqlLocksTest, AnAskWhoseAnswersAreLostIsRepeatedAndIsTheSameOne) {
   TcpProxy proxy(world_->port());
   const auto locks = OpenLocksAt(proxy.port(), milliseconds(3'000));
-  const auto first = locks->Ask(AskOf(1));
+  const auto first = locks->Ask(RequestOf(1));
   ASSERT_TRUE(first.has_value()) << ToString(first.error());
   proxy.Set(TcpProxy::Mode::kSwallowReplies);
-  EXPECT_FALSE(locks->Ask(AskOf(1)).has_value());
+  EXPECT_FALSE(locks->Ask(RequestOf(1)).has_value());
   proxy.Set(TcpProxy::Mode::kPass);
-  const auto again = locks->Ask(AskOf(1));
+  const auto again = locks->Ask(RequestOf(1));
   ASSERT_TRUE(again.has_value()) << ToString(again.error());
   EXPECT_EQ(again->fence, first->fence);
   EXPECT_EQ(locks->Look("x")->parties.size(), 1u);
@@ -297,7 +297,7 @@ TEST_P(SqlLocksTest, AHolderIsToldInTimeWhenTheServerHangs) {
   ASSERT_TRUE(lease);
   world_->Pause();  // its calls hang for longer than it has
   UntilTold(lease->stop());
-  EXPECT_EQ(lease->lost(), Lost::kDeadline);
+  EXPECT_EQ(lease->lost(), LeaseLoss::kDeadline);
   world_->Continue();
   EXPECT_TRUE(Acquired(*domain)) << "when its lease has run out there";
 }
@@ -305,7 +305,7 @@ TEST_P(SqlLocksTest, AHolderIsToldInTimeWhenTheServerHangs) {
 TEST_P(SqlLocksTest, WhatIsHeldStaysHeldWhenTheServerIsKilledAndComesBack) {
   StartOwn();
   const auto locks = OpenLocks();
-  const auto first = locks->Ask(AskOf(1));
+  const auto first = locks->Ask(RequestOf(1));
   ASSERT_TRUE(first.has_value()) << ToString(first.error());
   const auto domain = Domain(locks, {.patience = std::chrono::minutes(3)});
   std::jthread waits([&] { EXPECT_TRUE(Acquired(*domain)); });

@@ -16,7 +16,7 @@ class SqlSealTest : public SqlTest {};
 TEST_P(SqlSealTest, ASealAndASwapThatHasBegunExcludeEachOther) {
   const auto locks = OpenLocks(milliseconds(20'000));
   const LockClaim former{"x", {7, 1}};
-  ASSERT_TRUE(locks->Ask(AskOf(1)));
+  ASSERT_TRUE(locks->Ask(RequestOf(1)));
   Freed freed{};
   ASSERT_TRUE(locks->Free({&former, 1}, {&freed, 1}));
   client();
@@ -26,8 +26,8 @@ TEST_P(SqlSealTest, ASealAndASwapThatHasBegunExcludeEachOther) {
   ASSERT_TRUE((*holds)->Run({text, {std::string_view(space_), std::string_view("x")}}));
   std::atomic<bool> sealed{false};
   LockAnswer answer;
-  std::jthread asks([&] {
-    const auto got = locks->Ask(AskOf(2));
+  std::jthread requests([&] {
+    const auto got = locks->Ask(RequestOf(2));
     ASSERT_TRUE(got.has_value()) << ToString(got.error());
     answer = *got;
   });
@@ -40,7 +40,7 @@ TEST_P(SqlSealTest, ASealAndASwapThatHasBegunExcludeEachOther) {
   ASSERT_TRUE(Eventually(kPatience, [&] { return sealed || Waiting() != 1; }));
   const bool sealed_first = sealed;
   holds->reset();  // rolls back: the row is as it was
-  asks.join();
+  requests.join();
   seals.join();
   if (sealed_first) {
     EXPECT_EQ(answer.kind, LockAnswer::Kind::kSealed) << "granted behind the seal";
@@ -51,7 +51,7 @@ TEST_P(SqlSealTest, ASealAndASwapThatHasBegunExcludeEachOther) {
 TEST_P(SqlSealTest, ASealWaitsForASwapThatHasLookedAtTheFormerOne) {
   StartOwn();
   const auto locks = OpenLocks(milliseconds(20'000));
-  ASSERT_TRUE(locks->Ask(AskOf(1, "there")));
+  ASSERT_TRUE(locks->Ask(RequestOf(1, "there")));
   Sql("CREATE TABLE gate (n bigint)");
   Sql("INSERT INTO gate VALUES (0)");
   const bool postgres = client().dialect() == SqlDialect::kPostgres;
@@ -72,10 +72,10 @@ TEST_P(SqlSealTest, ASealWaitsForASwapThatHasLookedAtTheFormerOne) {
     ASSERT_TRUE(holds.has_value()) << ToString(holds.error());
     ASSERT_TRUE((*holds)->Run({"UPDATE gate SET n = n + 1"}));
     LockAnswer answer;
-    std::jthread asks([&] {
-      LockAsk ask = AskOf(2, name);
-      ask.epoch = epoch;
-      const auto got = locks->Ask(ask);
+    std::jthread requests([&] {
+      AcquireRequest request = RequestOf(2, name);
+      request.epoch = epoch;
+      const auto got = locks->Ask(request);
       EXPECT_TRUE(got.has_value()) << ToString(got.error());
       answer = got.value_or(LockAnswer{});
     });
@@ -88,7 +88,7 @@ TEST_P(SqlSealTest, ASealWaitsForASwapThatHasLookedAtTheFormerOne) {
     ASSERT_TRUE(Eventually(kPatience, [&] { return sealed || Waiting() > 1; }));
     EXPECT_FALSE(sealed) << name;
     holds->reset();
-    asks.join();
+    requests.join();
     seals.join();
     EXPECT_NE(answer.kind, LockAnswer::Kind::kSealed) << "it was first";
     epoch++;
@@ -106,9 +106,9 @@ TEST_P(SqlSealTest, NoAskOfAFormerEpochIsGrantedBehindASeal) {
       threads.emplace_back([&, t] {
         for (uint64_t i = 0;; i++) {
           const std::string name = std::to_string(epoch) + "/" + std::to_string(t * 1'000 + i);
-          LockAsk ask = AskOf(epoch * 100'000 + t * 1'000 + i, name);
-          ask.epoch = epoch - 1;
-          const auto answer = locks->Ask(ask);
+          AcquireRequest request = RequestOf(epoch * 100'000 + t * 1'000 + i, name);
+          request.epoch = epoch - 1;
+          const auto answer = locks->Ask(request);
           ASSERT_TRUE(answer.has_value()) << ToString(answer.error());
           if (answer->kind == LockAnswer::Kind::kSealed) {
             return;

@@ -35,14 +35,14 @@ class SqlTableTest : public SqlTest {
     return std::stoul(
         One("SELECT count(*) FROM oncemq_locks_v1 WHERE " + Here(), {std::string_view(space_)}));
   }
-  Fence Granted(const LockAsk& ask) {
-    const auto answer = locks_->Ask(ask);
+  Fence Granted(const AcquireRequest& request) {
+    const auto answer = locks_->Ask(request);
     EXPECT_TRUE(answer.has_value()) << ToString(answer.error());
     EXPECT_EQ(answer->kind, LockAnswer::Kind::kGranted);
     return answer->fence;
   }
-  void Free(const LockAsk& ask) {
-    const LockClaim claim{ask.name, ask.token};
+  void Free(const AcquireRequest& request) {
+    const LockClaim claim{request.name, request.token};
     Freed freed{};
     EXPECT_TRUE(locks_->Free({&claim, 1}, {&freed, 1}));
     EXPECT_EQ(freed, Freed::kYes);
@@ -58,7 +58,7 @@ class SqlHistoryTest : public SqlTableTest {
   uint32_t Below(uint32_t limit) { return static_cast<uint32_t>(random_() % limit); }
   std::string Name() { return names_[Below(2)]; }
   Token SomeToken() { return {7, 1 + Below(9)}; }
-  // A repeated ask is the same ask: what it wants goes by its token. More than half are counted.
+  // A repeated request is the same: what it wants goes by its token. More than half are counted.
   static LockMode ModeOf(const Token& token) {
     return token.attempt > 4        ? LockMode::kCounted
            : token.attempt % 3 == 0 ? LockMode::kShared
@@ -69,19 +69,19 @@ class SqlHistoryTest : public SqlTableTest {
   void Ask() {
     const Token token = SomeToken();
     const std::string name = Name();
-    const LockAsk ask{.name = name,
-                      .token = token,
-                      .mode = ModeOf(token),
-                      .queue = Below(4) != 0,
-                      .barge = Below(5) == 0,
-                      .lease = kTableLease,
-                      .place = kTableLease / 2,
-                      .who = "who",
-                      .limit = ModeOf(token) == LockMode::kCounted ? LimitOf(token) : 0};
-    const auto said = locks_->Ask(ask);
+    const AcquireRequest request{.name = name,
+                                 .token = token,
+                                 .mode = ModeOf(token),
+                                 .queue = Below(4) != 0,
+                                 .barge = Below(5) == 0,
+                                 .lease = kTableLease,
+                                 .queue_lease = kTableLease / 2,
+                                 .who = "who",
+                                 .limit = ModeOf(token) == LockMode::kCounted ? LimitOf(token) : 0};
+    const auto said = locks_->Ask(request);
     ASSERT_TRUE(said.has_value()) << ToString(said.error());
     LockTable::Turns turns;
-    const LockAnswer wanted = table_.Ask(ask, now_, turns);
+    const LockAnswer wanted = table_.Ask(request, now_, turns);
     ASSERT_EQ(said->kind, wanted.kind);
     ASSERT_EQ(said->again, wanted.again);
   }
@@ -174,40 +174,40 @@ TEST_P(SqlTableTest, NamesThatWereLockedOnceLeaveNothing) {
   constexpr uint64_t kNames = 600;
   for (uint64_t i = 0; i < kNames; i++) {
     const std::string name = "once/" + std::to_string(i);
-    Granted(AskOf(i, name));
+    Granted(RequestOf(i, name));
     if (i % 2 == 0) {  // the others die
-      Free(AskOf(i, name));
+      Free(RequestOf(i, name));
     }
   }
   EXPECT_EQ(Rows(), kNames) << "kept for a minute";
   Pass(std::chrono::minutes(3));
   for (uint64_t i = 0; i < kNames / 2; i++) {
     const std::string name = "later/" + std::to_string(i);
-    Granted(AskOf(i, name));
+    Granted(RequestOf(i, name));
   }
   EXPECT_EQ(Rows(), kNames / 2);
 }
 
 TEST_P(SqlTableTest, NamesThatWereLockedOnceGoAlsoWhereOnlyKnownOnesAreLockedLater) {
   for (uint64_t i = 0; i < 200; i++) {
-    Granted(AskOf(i, "once/" + std::to_string(i)));
+    Granted(RequestOf(i, "once/" + std::to_string(i)));
   }
   Pass(std::chrono::minutes(3));
-  Granted(AskOf(1'000, "known"));
+  Granted(RequestOf(1'000, "known"));
   EXPECT_GT(Rows(), 1u);
   for (uint64_t i = 1'001; i < 1'600; i++) {
-    Free(AskOf(i - 1, "known"));
-    Granted(AskOf(i, "known"));
+    Free(RequestOf(i - 1, "known"));
+    Granted(RequestOf(i, "known"));
   }
   EXPECT_EQ(Rows(), 1u);
 }
 
 TEST_P(SqlTableTest, ASweepLeavesWhatIsHeldOrWasAMinuteAgo) {
-  Granted(AskOf(1, "died"));
-  Granted(AskOf(2, "idle"));
-  Free(AskOf(2, "idle"));
+  Granted(RequestOf(1, "died"));
+  Granted(RequestOf(2, "idle"));
+  Free(RequestOf(2, "idle"));
   Pass(std::chrono::seconds(59));
-  Granted(AskOf(3, "held"));
+  Granted(RequestOf(3, "held"));
   const auto last = store_->Sweep("");
   ASSERT_TRUE(last.has_value()) << ToString(last.error());
   EXPECT_EQ(*last, "") << "there is no more than one portion";
@@ -221,21 +221,21 @@ TEST_P(SqlTableTest, ASweepLeavesWhatIsHeldOrWasAMinuteAgo) {
 }
 
 TEST_P(SqlTableTest, AFenceIsGreaterThanThoseOfARowThatWasSwept) {
-  const Fence first = Granted(AskOf(1));
-  Free(AskOf(1));
+  const Fence first = Granted(RequestOf(1));
+  Free(RequestOf(1));
   Pass(std::chrono::seconds(61));
   ASSERT_TRUE(store_->Sweep(""));
   ASSERT_EQ(Rows(), 0u);
-  EXPECT_GT(Granted(AskOf(2)), first);
+  EXPECT_GT(Granted(RequestOf(2)), first);
 }
 
 TEST_P(SqlTableTest, AFenceGrowsThoughTheClockStandsOrIsSetBack) {
   Fence last;
   for (uint64_t i = 1; i < 6; i++) {
-    const Fence fence = Granted(AskOf(i));
+    const Fence fence = Granted(RequestOf(i));
     EXPECT_GT(fence, last);
     last = fence;
-    Free(AskOf(i));
+    Free(RequestOf(i));
     Pass(i < 3 ? microseconds(0) : microseconds(-std::chrono::seconds(5)));
   }
 }
@@ -243,11 +243,11 @@ TEST_P(SqlTableTest, AFenceGrowsThoughTheClockStandsOrIsSetBack) {
 // A call may have been on its way for as long as it takes at most.
 TEST_P(SqlTableTest, WhatDiedLastsForItsLeaseAndACallThoughTheClockIsSetBack) {
   constexpr milliseconds kAtMost = milliseconds(60'000) + milliseconds(10'000);
-  Granted(AskOf(1));
-  ASSERT_EQ(locks_->Ask(AskOf(2))->kind, LockAnswer::Kind::kQueued);
+  Granted(RequestOf(1));
+  ASSERT_EQ(locks_->Ask(RequestOf(2))->kind, LockAnswer::Kind::kQueued);
   Pass(-std::chrono::hours(1));
-  LockAsk next = AskOf(3);
-  next.place = std::chrono::hours(1);
+  AcquireRequest next = RequestOf(3);
+  next.queue_lease = std::chrono::hours(1);
   const auto queued = locks_->Ask(next);
   ASSERT_TRUE(queued.has_value()) << ToString(queued.error());
   ASSERT_EQ(queued->kind, LockAnswer::Kind::kQueued);
@@ -288,11 +288,11 @@ TEST_P(SqlTableTest, WhatWasJudgedTooLongAgoIsNotWritten) {
 
 TEST_P(SqlTableTest, ARowThatIsMadeAnewHasAVersionThatNoEarlierOneHad) {
   const std::string_view name = "x";
-  Granted(AskOf(1));
+  Granted(RequestOf(1));
   const auto before = store_->Read({&name, 1}, kSqlWholeCall);
   Sql("DELETE FROM oncemq_locks_v1");
   Pass(milliseconds(1));
-  Granted(AskOf(2));
+  Granted(RequestOf(2));
   const auto behind = store_->Read({&name, 1}, kSqlWholeCall);
   EXPECT_GT(behind->front().version, before->front().version);
 }

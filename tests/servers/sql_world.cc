@@ -44,10 +44,10 @@ class PostgresWorld final : public SqlWorld {
                                               milliseconds call, bool own_clock) const override {
     PostgresStoreOptions options{.space = space, .times = {kPatient.connect, call}};
     options.clock = own_clock ? kTestClock : options.clock;
-    return OpenPostgresStore(*ParsePostgresPlace(url), options);
+    return OpenPostgresStore(*ParsePostgresEndpoint(url), options);
   }
   Result<std::unique_ptr<SqlClient>> OpenClient(const std::string& url) const override {
-    return OpenPostgres(*ParsePostgresPlace(url), kPatient);
+    return OpenPostgres(*ParsePostgresEndpoint(url), kPatient);
   }
 
  private:
@@ -79,10 +79,10 @@ class MariadbWorld final : public SqlWorld {
                                               milliseconds call, bool own_clock) const override {
     MariadbStoreOptions options{.space = space, .times = {kPatient.connect, call}};
     options.clock = own_clock ? kTestClock : options.clock;
-    return OpenMariadbStore(*ParseMariadbPlace(url), options);
+    return OpenMariadbStore(*ParseMariadbEndpoint(url), options);
   }
   Result<std::unique_ptr<SqlClient>> OpenClient(const std::string& url) const override {
-    return OpenMariadb(*ParseMariadbPlace(url), kPatient);
+    return OpenMariadb(*ParseMariadbEndpoint(url), kPatient);
   }
 
  private:

@@ -72,20 +72,20 @@ class GrantsTest : public ::testing::Test {
     return address;
   }
 
-  static LockAsk AskOf(uint64_t who, bool queue = true) {
+  static AcquireRequest RequestOf(uint64_t who, bool queue = true) {
     return {.name = "account/42",
             .token = {0xC0DE, who},
             .queue = queue,
             .lease = milliseconds(20'000),
-            .place = milliseconds(20'000),
+            .queue_lease = milliseconds(20'000),
             .who = "a test"};
   }
 
   // Two processes of one application: ask, wait and be woken, extend, ask back, look, list, evict,
   // free, seal.
   static void EverythingWorks(LockEngine& one, LockEngine& other) {
-    const LockAsk holder = AskOf(1);
-    const LockAsk waiter = AskOf(2);
+    const AcquireRequest holder = RequestOf(1);
+    const AcquireRequest waiter = RequestOf(2);
     const auto granted = one.Ask(holder);
     ASSERT_TRUE(granted.has_value()) << ToString(granted.error());
     ASSERT_EQ(granted->kind, LockAnswer::Kind::kGranted);
@@ -125,7 +125,7 @@ class GrantsTest : public ::testing::Test {
     EXPECT_EQ(*one.Evict(holder.name, view->parties[0].fence), Freed::kYes);
     EXPECT_EQ(*one.Seal(0), 0u);
     EXPECT_EQ(*one.Seal(3), 3u);
-    EXPECT_EQ(other.Ask(AskOf(3))->kind, LockAnswer::Kind::kSealed);
+    EXPECT_EQ(other.Ask(RequestOf(3))->kind, LockAnswer::Kind::kSealed);
   }
 
   // The same stores; which lock store is in force is kept in the granted one.
@@ -138,7 +138,7 @@ class GrantsTest : public ::testing::Test {
   static void TheRecordIsKept(const StoreCatalogue& catalogue, const StoreIdentity& who) {
     const auto locks = OpenAs(catalogue, who);
     ASSERT_TRUE(locks);
-    EXPECT_EQ(locks->Ask(AskOf(1))->kind, LockAnswer::Kind::kGranted);
+    EXPECT_EQ(locks->Ask(RequestOf(1))->kind, LockAnswer::Kind::kGranted);
     const auto record =
         OpenSwitchStore(AddressFor(catalogue.stores.at("store"), "store", who), who.application);
     ASSERT_TRUE(record.has_value()) << ToString(record.error());
@@ -160,14 +160,14 @@ class GrantsTest : public ::testing::Test {
         errors.push_back(result.error());
       }
     };
-    const LockAsk ask = AskOf(7, false);
-    const LockClaim claim{ask.name, ask.token, ask.lease};
+    const AcquireRequest request = RequestOf(7, false);
+    const LockClaim claim{request.name, request.token, request.lease};
     Freed freed{};
-    keep(locks.Ask(ask));
+    keep(locks.Ask(request));
     keep(locks.Free({&claim, 1}, {&freed, 1}));
-    keep(locks.Look(ask.name));
-    keep(locks.AskBack(ask.name));
-    keep(locks.Evict(ask.name, {0, 1}));
+    keep(locks.Look(request.name));
+    keep(locks.AskBack(request.name));
+    keep(locks.Evict(request.name, {0, 1}));
     keep(locks.Seal(9));
     for (const Error& error : errors) {
       EXPECT_EQ(error.message.find(password), std::string::npos);

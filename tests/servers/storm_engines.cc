@@ -105,7 +105,7 @@ class RedisStormServer : public OneStormServer<RedisServer> {
   explicit RedisStormServer(bool keeps) : OneStormServer(StartRedis(keeps), Of("redis")) {}
 
   size_t CutWakes(const Networks&) override {
-    const auto client = RedisClient::Open(*ParseRedisPlace(server_->url()));
+    const auto client = RedisClient::Open(*ParseRedisEndpoint(server_->url()));
     const auto cut =
         client ? (*client)->Run(RedisCommand{"CLIENT", "KILL", "TYPE", "pubsub"}) : client.error();
     return cut ? static_cast<size_t>(cut->integer) : 0;
@@ -196,7 +196,7 @@ class PostgresStormServer final : public OneStormServer<PostgresServer> {
 
   // Who listens says nothing else, but after two seconds without a word: whether the server lives.
   size_t CutWakes(const Networks&) override {
-    const auto client = OpenPostgres(*ParsePostgresPlace(server_->url()));
+    const auto client = OpenPostgres(*ParsePostgresEndpoint(server_->url()));
     const auto cut =
         client ? (*client)->Run({"SELECT count(*) FILTER (WHERE pg_terminate_backend(pid)) "
                                  "FROM pg_stat_activity WHERE query LIKE 'LISTEN oncemq_lock_%'"})
@@ -259,7 +259,7 @@ StormEngine Etcd() {
           .missing = EtcdServer::Missing,
           .start = [](bool) { return std::make_unique<EtcdStormServer>(); },
           .session = milliseconds(2'000),
-          .fences_of_asks = true,
+          .fences_of_requests = true,
           .cuts_wakes = true};
 }
 
@@ -272,7 +272,7 @@ StormEngine ZooKeeper() {
           .missing = ZooKeeperServer::Missing,
           .start = [](bool) { return One(ZooKeeperServer::Start(), Of("zookeeper")); },
           .session = milliseconds(600),
-          .fences_of_asks = true};
+          .fences_of_requests = true};
 }
 
 #endif

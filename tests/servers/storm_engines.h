@@ -57,8 +57,8 @@ struct StormEngine {
   milliseconds session{0};
   bool keeps = true;     // can be had so; else it is never killed
   bool forgets = false;  // can be had otherwise, and promises order of its fences all the same
-  // The fence is given to the ask: of readers that waited, the first one has the smallest.
-  bool fences_of_asks = false;
+  // The fence is given to the request: of readers that waited, the first one has the smallest.
+  bool fences_of_requests = false;
   bool apart = false;  // each trouble is played by itself, too
   // What wakes waiters comes by connections of its own, and these can be cut alone.
   bool cuts_wakes = false;

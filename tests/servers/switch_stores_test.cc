@@ -31,42 +31,42 @@
 namespace oncemq::testing {
 namespace {
 
-struct Place {
+struct Endpoint {
   const char* name;
   std::function<std::optional<std::string>()> missing;
   std::function<std::string()> address;
 };
 
 template <class Server>
-Place Of(const char* name) {
+Endpoint Of(const char* name) {
   return {name, Server::Missing, [] {
             static const auto server = Server::Start();
             return server->url();
           }};
 }
 
-std::vector<Place> Places() {
-  std::vector<Place> places{{"file", [] { return std::optional<std::string>(); },
-                             [] {
-                               static const TempDir directory;
-                               return "file:" + directory.path().string();
-                             }}};
+std::vector<Endpoint> Endpoints() {
+  std::vector<Endpoint> endpoints{{"file", [] { return std::optional<std::string>(); },
+                                   [] {
+                                     static const TempDir directory;
+                                     return "file:" + directory.path().string();
+                                   }}};
 #ifdef ONCEMQ_WITH_ETCD
-  places.push_back(Of<EtcdServer>("etcd"));
+  endpoints.push_back(Of<EtcdServer>("etcd"));
 #endif
 #ifdef ONCEMQ_WITH_ZOOKEEPER
-  places.push_back(Of<ZooKeeperServer>("zookeeper"));
+  endpoints.push_back(Of<ZooKeeperServer>("zookeeper"));
 #endif
 #ifdef ONCEMQ_WITH_POSTGRES
-  places.push_back(Of<PostgresServer>("postgres"));
+  endpoints.push_back(Of<PostgresServer>("postgres"));
 #endif
 #ifdef ONCEMQ_WITH_MARIADB
-  places.push_back(Of<MariadbServer>("mariadb"));
+  endpoints.push_back(Of<MariadbServer>("mariadb"));
 #endif
-  return places;
+  return endpoints;
 }
 
-class SwitchStores : public ::testing::TestWithParam<Place> {
+class SwitchStores : public ::testing::TestWithParam<Endpoint> {
  protected:
   void SetUp() override {
     ONCEMQ_REQUIRE_BACKEND(GetParam().missing());
@@ -253,7 +253,7 @@ TEST(SwitchStoreAddresses, WhatNobodyKnowsIsRefusedAndPasswordsAreNotRepeated) {
   EXPECT_EQ(OpenSwitchStore("file:/tmp", "Not A Name").error().code, Code::kInvalid);
 }
 
-INSTANTIATE_TEST_SUITE_P(In, SwitchStores, ::testing::ValuesIn(Places()),
+INSTANTIATE_TEST_SUITE_P(In, SwitchStores, ::testing::ValuesIn(Endpoints()),
                          [](const auto& param) { return std::string(param.param.name); });
 
 }  // namespace

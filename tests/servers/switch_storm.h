@@ -19,7 +19,7 @@ namespace oncemq::testing {
 class SwitchStorm : public LockStorm {
  protected:
   // Where a store is, and what it is called by whoever comes to it by way of a port.
-  struct Place {
+  struct Endpoint {
     uint16_t port;
     std::function<std::string(uint16_t port)> url;
   };
@@ -52,9 +52,9 @@ class SwitchStorm : public LockStorm {
   // again; that it asked at all.
   void ExpectNothingBehind(int64_t process, int64_t at, int64_t until = LockCall::kNever) const;
 
-  Place at_x_{};  // to be set first of all
-  Place at_y_{};
-  Place at_record_{};  // none: in the directory
+  Endpoint at_x_{};  // to be set first of all
+  Endpoint at_y_{};
+  Endpoint at_record_{};  // none: in the directory
   std::vector<std::unique_ptr<TcpProxy>> to_y_;
   std::vector<std::unique_ptr<TcpProxy>> to_record_;
   std::shared_ptr<SwitchedLocks> operator_;

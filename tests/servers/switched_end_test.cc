@@ -68,7 +68,7 @@ TEST_P(SwitchedEnd, ALeaseADomainAndTheSwitchboardEndInTimeThoughAllServersHang)
   SetAll(networks_, TcpProxy::Mode::kSilent);
   ExpectInTime("a lease", [&] { leases.pop_back(); });
   ExpectInTime("a domain", [&] { domain.reset(); });
-  EXPECT_EQ(leases.front().lost(), Lost::kClosed);
+  EXPECT_EQ(leases.front().lost(), LeaseLoss::kClosed);
   ExpectInTime("leases of a domain that has ended", [&] { leases.clear(); });
   EXPECT_EQ(locks_.use_count(), 1) << "its end is that of the switchboard";
   ExpectInTime("a switchboard", [&] { locks_.reset(); });

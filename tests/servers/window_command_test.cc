@@ -45,7 +45,7 @@ class WindowCommand : public ServerWindowFixture {
   }
 
   void Sql(const std::string& statement) const {
-    const auto client = OpenPostgres(*ParsePostgresPlace(server_->url()));
+    const auto client = OpenPostgres(*ParsePostgresEndpoint(server_->url()));
     const auto done = (*client)->Run({statement});
     ASSERT_TRUE(done.has_value()) << statement << ": " << ToString(done.error());
   }
@@ -86,7 +86,7 @@ TEST_F(WindowCommand, CheckLeadsToAWindowThatOpens) {
 TEST_F(WindowCommand, CheckMakesNothing) {
   ASSERT_TRUE(MigratePostgresWindow(server_->url(), schema_));
   EXPECT_EQ(Run("check " + File()).code, 0);
-  const auto client = OpenPostgres(*ParsePostgresPlace(server_->url()));
+  const auto client = OpenPostgres(*ParsePostgresEndpoint(server_->url()));
   const auto scopes = (*client)->Run({"SELECT count(*) FROM " + schema_ + ".window_scopes"});
   ASSERT_TRUE(scopes.has_value());
   EXPECT_EQ(scopes->rows[0][0], "0") << "another level may still be chosen";
@@ -190,7 +190,7 @@ TEST_F(WindowCommand, AnOperationThatAnOperatorCallsAppliedIsKnownForEver) {
   ClaimAnswer answer;
   ASSERT_TRUE(window->Claim({&claim, 1}, {&answer, 1}));
   const ReleaseRequest unsure{ref, {0xABC, 5}, true};
-  Change change;
+  MarkerChange change;
   ASSERT_TRUE(window->Release({&unsure, 1}, {&change, 1}));
   const Ended resolved = Run("gate resolve " + ref + " --applied --json --why seen -c " + File());
   EXPECT_EQ(resolved.code, 0) << resolved.err;

@@ -45,8 +45,8 @@ class ZooKeeperEnsembleTest : public ZooKeeperLocksTest {
 TEST_F(ZooKeeperEnsembleTest, HoldsPlacesAndFencesOutliveTheLossOfTheLeader) {
   const Locks one = Open(All());
   const Locks two = Open(All());
-  const LockAsk holder = AskOf(1, "x", kLong);
-  const LockAsk waiter = AskOf(2, "x", kLong);
+  const AcquireRequest holder = RequestOf(1, "x", kLong);
+  const AcquireRequest waiter = RequestOf(2, "x", kLong);
   const auto granted = one->Ask(holder);
   ASSERT_TRUE(granted.has_value()) << ToString(granted.error());
   ASSERT_EQ(Asked(*two, waiter), Kind::kQueued);
@@ -70,8 +70,8 @@ TEST_F(ZooKeeperEnsembleTest, HoldsPlacesAndFencesOutliveTheLossOfTheLeader) {
 TEST_F(ZooKeeperEnsembleTest, AServerThatLostItsEnsembleConfirmsNothing) {
   const std::string follower = Follower().url();
   const Locks locks = Open(follower);
-  const LockAsk holder = AskOf(1, "x", kLong);
-  const LockAsk waiter = AskOf(2, "x", kLong);
+  const AcquireRequest holder = RequestOf(1, "x", kLong);
+  const AcquireRequest waiter = RequestOf(2, "x", kLong);
   ASSERT_EQ(Asked(*locks, holder), Kind::kGranted);
   ASSERT_EQ(Asked(*locks, waiter), Kind::kQueued);
   const auto reader = Raw(follower);
@@ -84,7 +84,7 @@ TEST_F(ZooKeeperEnsembleTest, AServerThatLostItsEnsembleConfirmsNothing) {
   EXPECT_EQ(Run(*reader, {.path = "/oncemq"}).kind, ZooKeeperReply::Kind::kDone);
   EXPECT_FALSE(Extend(*locks, holder).has_value());
   EXPECT_FALSE(locks->Look("x").has_value());
-  EXPECT_FALSE(locks->Ask(AskOf(3, "y", kLong)).has_value());
+  EXPECT_FALSE(locks->Ask(RequestOf(3, "y", kLong)).has_value());
   for (const auto& server : servers_) {
     server->process().Continue();
   }

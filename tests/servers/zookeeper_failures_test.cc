@@ -19,32 +19,32 @@ TEST_F(ZooKeeperLocksTest, AHolderWhoseSessionEndedIsFollowedAndLearnsIt) {
   TcpProxy proxy(Server().port());
   const Locks cut = OpenLocks(Through(proxy), milliseconds(6'000), kInVain);
   const Locks other = OpenLocks();
-  const LockAsk mine = AskOf(1, "x", milliseconds(4'400));
+  const AcquireRequest mine = RequestOf(1, "x", milliseconds(4'400));
   ASSERT_EQ(Asked(*cut, mine), Kind::kGranted);
-  ASSERT_EQ(Asked(*other, AskOf(2, "x", kLong)), Kind::kQueued);
+  ASSERT_EQ(Asked(*other, RequestOf(2, "x", kLong)), Kind::kQueued);
   proxy.Set(TcpProxy::Mode::kSilent);
   const auto unknown = Extend(*cut, mine);
   ASSERT_FALSE(unknown.has_value()) << "it cannot know";
-  EXPECT_TRUE(other->Await(AskOf(2), SystemClock::Instance().Boot() + kLong, {}));
-  EXPECT_EQ(Asked(*other, AskOf(2, "x", kLong)), Kind::kGranted);
+  EXPECT_TRUE(other->Await(RequestOf(2), SystemClock::Instance().Boot() + kLong, {}));
+  EXPECT_EQ(Asked(*other, RequestOf(2, "x", kLong)), Kind::kGranted);
   proxy.Set(TcpProxy::Mode::kPass);
   EXPECT_EQ(ExtendSoon(*cut, mine), Extended::kGone);
   EXPECT_TRUE(Eventually(kSoon, [&] { return Free(*cut, mine).has_value(); }));
-  EXPECT_TRUE(Granted(*cut, AskOf(3, "y", milliseconds(4'400)))) << "in another session";
-  EXPECT_EQ(*Extend(*other, AskOf(2)), Extended::kYes);
+  EXPECT_TRUE(Granted(*cut, RequestOf(3, "y", milliseconds(4'400)))) << "in another session";
+  EXPECT_EQ(*Extend(*other, RequestOf(2)), Extended::kYes);
 }
 
 // What it is told must not hang on the next session, which has no length before it is connected.
 TEST_F(ZooKeeperLocksTest, AHolderLearnsThatItsSessionEndedThoughNoOtherOneConnects) {
   TcpProxy network(Server().port());
   const Locks locks = OpenLocks(Through(network), kSession, kInVain);
-  const LockAsk mine = AskOf(1, "x", kLong);
+  const AcquireRequest mine = RequestOf(1, "x", kLong);
   ASSERT_EQ(Asked(*locks, mine), Kind::kGranted);
   ASSERT_NO_FATAL_FAILURE(EndSessionOf("x", network));
   ASSERT_EQ(ExtendSoon(*locks, mine), Extended::kGone);
   const LoopbackPort nobody;
   network.PointTo(nobody.number());
-  ASSERT_FALSE(locks->Ask(AskOf(2)).has_value()) << "in a session that has not begun";
+  ASSERT_FALSE(locks->Ask(RequestOf(2)).has_value()) << "in a session that has not begun";
   const auto gone = Extend(*locks, mine);
   ASSERT_TRUE(gone.has_value()) << ToString(gone.error());
   EXPECT_EQ(*gone, Extended::kGone);
@@ -62,9 +62,9 @@ TEST_F(ZooKeeperLocksTest, AProcessThatIsPausedIsFollowedAndLearnsIt) {
   ASSERT_TRUE(Eventually(kSoon, [&] { return said() == "held\n"; }));
   const auto locks = OpenZooKeeperLocks(Server().url(), {.call = kCall});
   ASSERT_TRUE(locks.has_value());
-  EXPECT_EQ(Asked(**locks, AskOf(1, "paused")), Kind::kQueued);
+  EXPECT_EQ(Asked(**locks, RequestOf(1, "paused")), Kind::kQueued);
   holder.Pause();
-  EXPECT_TRUE(Granted(**locks, AskOf(1, "paused", milliseconds(20'000))));
+  EXPECT_TRUE(Granted(**locks, RequestOf(1, "paused", milliseconds(20'000))));
   holder.Continue();
   EXPECT_EQ(holder.Wait(kSoon), 0);
   EXPECT_TRUE(said().ends_with("lost\n")) << said();
@@ -77,29 +77,29 @@ TEST_F(ZooKeeperLocksTest, AProcessThatIsKilledIsFollowed) {
   const auto locks = OpenZooKeeperLocks(Server().url(), {.call = kCall});
   ASSERT_TRUE(locks.has_value());
   ASSERT_TRUE(Eventually(kSoon, [&] { return Parties(**locks, "killed") == 1; }));
-  EXPECT_EQ(Asked(**locks, AskOf(1, "killed", milliseconds(20'000))), Kind::kQueued);
+  EXPECT_EQ(Asked(**locks, RequestOf(1, "killed", milliseconds(20'000))), Kind::kQueued);
   holder.Kill9();
-  EXPECT_TRUE((*locks)->Await(AskOf(1, "killed"), SystemClock::Instance().Boot() + kLong, {}));
-  EXPECT_EQ(Asked(**locks, AskOf(1, "killed")), Kind::kGranted);
+  EXPECT_TRUE((*locks)->Await(RequestOf(1, "killed"), SystemClock::Instance().Boot() + kLong, {}));
+  EXPECT_EQ(Asked(**locks, RequestOf(1, "killed")), Kind::kGranted);
 }
 
 // Curator #1121: what a dying session left has our token, and is not ours.
 TEST_F(ZooKeeperLocksTest, WhatAnotherSessionLeftIsNotAdopted) {
   const Locks former = OpenLocks();
   const Locks next = OpenLocks();
-  ASSERT_EQ(Asked(*former, AskOf(1, "x", kLong)), Kind::kGranted);
-  EXPECT_EQ(Asked(*next, AskOf(1, "x", kLong)), Kind::kQueued);
+  ASSERT_EQ(Asked(*former, RequestOf(1, "x", kLong)), Kind::kGranted);
+  EXPECT_EQ(Asked(*next, RequestOf(1, "x", kLong)), Kind::kQueued);
   EXPECT_EQ(Parties(*next), 2u);
-  EXPECT_EQ(*Free(*former, AskOf(1)), Freed::kYes);
-  EXPECT_EQ(Asked(*next, AskOf(1, "x", kLong)), Kind::kGranted);
+  EXPECT_EQ(*Free(*former, RequestOf(1)), Freed::kYes);
+  EXPECT_EQ(Asked(*next, RequestOf(1, "x", kLong)), Kind::kGranted);
 }
 
 TEST_F(ZooKeeperLocksTest, HoldsAndPlacesOutliveTheirServer) {
   const auto server = ZooKeeperServer::Start();
   TcpProxy network(server->port());
   const Locks locks = OpenLocks(Through(network), kSession, kMeanwhile);
-  const LockAsk holder = AskOf(1, "x", kLong);
-  const LockAsk waiter = AskOf(2, "x", kLong);
+  const AcquireRequest holder = RequestOf(1, "x", kLong);
+  const AcquireRequest waiter = RequestOf(2, "x", kLong);
   const auto granted = locks->Ask(holder);
   ASSERT_TRUE(granted.has_value());
   ASSERT_EQ(Asked(*locks, waiter), Kind::kQueued);
@@ -130,20 +130,20 @@ TEST_F(ZooKeeperLocksTest, AListThatNamesSomebodyWhoIsGoneCostsNoTurn) {
       {.space = Space(), .call = milliseconds(20'000), .session = milliseconds(100'000)});
   ASSERT_TRUE(late.has_value()) << ToString(late.error());
   const Locks other = OpenLocks();
-  ASSERT_EQ(Asked(**late, AskOf(1'000)), Kind::kGranted);  // the way there is known
-  ASSERT_EQ(*Free(**late, AskOf(1'000)), Freed::kYes);
+  ASSERT_EQ(Asked(**late, RequestOf(1'000)), Kind::kGranted);  // the way there is known
+  ASSERT_EQ(*Free(**late, RequestOf(1'000)), Freed::kYes);
   for (uint64_t round = 1; round <= 5 && !HasFailure(); round++) {
-    const LockAsk ahead = AskOf(2 * round);
-    const LockAsk behind = AskOf(2 * round + 1);
+    const AcquireRequest ahead = RequestOf(2 * round);
+    const AcquireRequest behind = RequestOf(2 * round + 1);
     ASSERT_EQ(Asked(*other, ahead), Kind::kGranted);
     ASSERT_EQ(Asked(**late, behind), Kind::kQueued);
     const uint64_t said = network.said();
     network.Set(TcpProxy::Mode::kHoldReplies);
-    std::jthread asks([&] { EXPECT_EQ(Asked(**late, behind), Kind::kGranted); });
+    std::jthread requests([&] { EXPECT_EQ(Asked(**late, behind), Kind::kGranted); });
     EXPECT_TRUE(Eventually(kSoon, [&] { return network.said() > said; }));
     EXPECT_EQ(*Free(*other, ahead), Freed::kYes);
     network.Set(TcpProxy::Mode::kPass);
-    asks.join();
+    requests.join();
     EXPECT_EQ(*Free(**late, behind), Freed::kYes);
   }
 }
@@ -161,13 +161,13 @@ class ZooKeeperLostAnswersTest : public ZooKeeperLocksTest {
     locks_ = OpenLocks(Through(*proxy_), milliseconds(16'000), kInVain);
     other_ = OpenLocks();
     // The way there is known.
-    ASSERT_EQ(Asked(*locks_, AskOf(99, "x", kLasts)), Kind::kGranted);
-    ASSERT_EQ(*Free(*locks_, AskOf(99)), Freed::kYes);
+    ASSERT_EQ(Asked(*locks_, RequestOf(99, "x", kLasts)), Kind::kGranted);
+    ASSERT_EQ(*Free(*locks_, RequestOf(99)), Freed::kYes);
   }
-  // The node of the ask is there, and we do not know.
-  void LoseTheAnswer(const LockAsk& ask) {
+  // The node of the request is there, and we do not know.
+  void LoseTheAnswer(const AcquireRequest& request) {
     proxy_->Set(TcpProxy::Mode::kSwallowReplies);
-    const auto lost = locks_->Ask(ask);
+    const auto lost = locks_->Ask(request);
     ASSERT_FALSE(lost.has_value());
     EXPECT_EQ(lost.error().effect, Effect::kUnknown);
     ASSERT_EQ(Parties(*other_), 1u);
@@ -180,32 +180,32 @@ class ZooKeeperLostAnswersTest : public ZooKeeperLocksTest {
 };
 
 TEST_F(ZooKeeperLostAnswersTest, AnAskIsFoundAgainAndNeverDoubled) {
-  const LockAsk ask = AskOf(1, "x", kLasts);
-  LoseTheAnswer(ask);
-  EXPECT_TRUE(Granted(*locks_, ask));
+  const AcquireRequest request = RequestOf(1, "x", kLasts);
+  LoseTheAnswer(request);
+  EXPECT_TRUE(Granted(*locks_, request));
   EXPECT_EQ(Parties(*other_), 1u);
-  EXPECT_EQ(*Free(*locks_, ask), Freed::kYes);
+  EXPECT_EQ(*Free(*locks_, request), Freed::kYes);
   EXPECT_EQ(Parties(*other_), 0u);
 }
 
 TEST_F(ZooKeeperLostAnswersTest, AnAskThatIsGivenUpLeavesNothing) {
-  const LockAsk ask = AskOf(1, "x", kLasts);
-  LoseTheAnswer(ask);
-  EXPECT_TRUE(Eventually(kSoon, [&] { return Free(*locks_, ask).has_value(); }));
+  const AcquireRequest request = RequestOf(1, "x", kLasts);
+  LoseTheAnswer(request);
+  EXPECT_TRUE(Eventually(kSoon, [&] { return Free(*locks_, request).has_value(); }));
   EXPECT_EQ(Parties(*other_), 0u);
 }
 
 TEST_F(ZooKeeperLostAnswersTest, AnAskOfWhichNobodyHearsAgainEndsByItself) {
-  LoseTheAnswer(AskOf(1, "x", milliseconds(300)));
-  EXPECT_TRUE(Granted(*other_, AskOf(2, "x", kLong)));
+  LoseTheAnswer(RequestOf(1, "x", milliseconds(300)));
+  EXPECT_TRUE(Granted(*other_, RequestOf(2, "x", kLong)));
 }
 
 // Its node is made, and what is read behind that fails, which by itself changes nothing.
 TEST_F(ZooKeeperLostAnswersTest, AnAskThatFailsBehindItsNodeSaysThatOneMayBeThere) {
-  const LockAsk ask = AskOf(1, "x", kLasts);
-  const LockAsk waiter = AskOf(2, "x", kLasts);
+  const AcquireRequest request = RequestOf(1, "x", kLasts);
+  const AcquireRequest waiter = RequestOf(2, "x", kLasts);
   // Its name, once the store has numbered it: two claims were made before.
-  ASSERT_TRUE(Granted(*locks_, ask));
+  ASSERT_TRUE(Granted(*locks_, request));
   proxy_->CutInsteadOf("-0000000000000003-0");  // which the waiter watches
   const auto queued = locks_->Ask(waiter);
   ASSERT_FALSE(queued.has_value());
@@ -219,24 +219,24 @@ TEST_F(ZooKeeperLocksTest, AReleaseThatFailedIsMadeInTheEnd) {
   TcpProxy network(server->port());
   const Locks locks = OpenLocks(Through(network), kSession, kMeanwhile);
   const Locks other = OpenLocks(Through(network), kSession, kMeanwhile);
-  ASSERT_EQ(Asked(*locks, AskOf(1, "x", kLong)), Kind::kGranted);
-  ASSERT_EQ(Asked(*other, AskOf(2, "x", kLong)), Kind::kQueued);
+  ASSERT_EQ(Asked(*locks, RequestOf(1, "x", kLong)), Kind::kGranted);
+  ASSERT_EQ(Asked(*other, RequestOf(2, "x", kLong)), Kind::kQueued);
   const LoopbackPort nobody;
   network.PointTo(nobody.number());
   server->Kill9();
   ASSERT_FALSE(locks->Seal(0).has_value());  // so nothing is sent any more
-  const auto freed = Free(*locks, AskOf(1));
+  const auto freed = Free(*locks, RequestOf(1));
   ASSERT_FALSE(freed.has_value());
   EXPECT_EQ(freed.error().effect, Effect::kUnknown) << "the hold ended here";
   server->Restart();
   network.PointTo(server->port());
-  EXPECT_TRUE(Granted(*other, AskOf(2, "x", kLong))) << "nobody asked for it again";
+  EXPECT_TRUE(Granted(*other, RequestOf(2, "x", kLong))) << "nobody asked for it again";
 }
 
 TEST_F(ZooKeeperLocksTest, AnEngineEndsInBoundedTimeWhenTheServerHangs) {
   TcpProxy proxy(Server().port());
   Locks locks = OpenLocks(Through(proxy), kSession, kInVain);
-  ASSERT_EQ(Asked(*locks, AskOf(1)), Kind::kGranted);
+  ASSERT_EQ(Asked(*locks, RequestOf(1)), Kind::kGranted);
   proxy.Set(TcpProxy::Mode::kSilent);
   const BootTime began = SystemClock::Instance().Boot();
   locks.reset();
@@ -256,7 +256,7 @@ TEST_F(ZooKeeperLocksTest, AHolderIsToldInTimeWhenTheServerHangs) {
     told.notify_all();
   });
   told.wait(false);
-  EXPECT_EQ((*lease)->lost(), Lost::kDeadline);
+  EXPECT_EQ((*lease)->lost(), LeaseLoss::kDeadline);
   server->process().Continue();
   EXPECT_TRUE(Eventually(kSoon, [&] {
     const auto again = (*domain)->TryAcquire("x");

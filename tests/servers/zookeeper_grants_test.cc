@@ -36,7 +36,7 @@ class ZooKeeperGrants : public GrantsTest {
   }
   static std::unique_ptr<ZooKeeperSession> Raw(const std::string& address) {
     auto session =
-        ZooKeeperSession::Start(*ParseZooKeeperPlace(address), {.call = milliseconds(20'000)},
+        ZooKeeperSession::Start(*ParseZooKeeperEndpoint(address), {.call = milliseconds(20'000)},
                                 {[](std::string_view) {}, [] {}});
     EXPECT_TRUE((*session)->Connected(milliseconds(30'000)));
     return *std::move(session);

@@ -33,9 +33,9 @@ int main(int count, char** arguments) {
   });
   told.wait(false);
   // It counts its own time, and the store says the same.
-  const oncemq::LockAsk ask{
-      .name = arguments[2], .token = {1, 1}, .queue = false, .lease = lasts, .place = lasts};
-  const auto other = (*engine)->Ask(ask);
+  const oncemq::AcquireRequest request{
+      .name = arguments[2], .token = {1, 1}, .queue = false, .lease = lasts, .queue_lease = lasts};
+  const auto other = (*engine)->Ask(request);
   std::puts(other && other->kind == oncemq::LockAnswer::Kind::kGranted ? "lost, and free" : "lost");
   return 0;
 }

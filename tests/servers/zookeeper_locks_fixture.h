@@ -26,9 +26,10 @@ inline constexpr milliseconds kLong{60'000};
 inline constexpr milliseconds kCall{20'000};
 inline constexpr milliseconds kInVain{2'500};
 
-inline LockAsk AskOf(uint64_t who, std::string_view name = "x",
-                     milliseconds lasts = milliseconds(20'000)) {
-  return {.name = name, .token = {0xC0DE, who}, .lease = lasts, .place = lasts, .who = "a test"};
+inline AcquireRequest RequestOf(uint64_t who, std::string_view name = "x",
+                                milliseconds lasts = milliseconds(20'000)) {
+  return {
+      .name = name, .token = {0xC0DE, who}, .lease = lasts, .queue_lease = lasts, .who = "a test"};
 }
 
 class ZooKeeperLocksTest : public ::testing::Test {
@@ -55,28 +56,28 @@ class ZooKeeperLocksTest : public ::testing::Test {
   }
   static Locks OpenLocks() { return OpenLocks(Server().url()); }
 
-  static Kind Asked(LockEngine& locks, const LockAsk& ask) {
-    const auto answer = locks.Ask(ask);
+  static Kind Asked(LockEngine& locks, const AcquireRequest& request) {
+    const auto answer = locks.Ask(request);
     EXPECT_TRUE(answer.has_value()) << ToString(answer.error());
     return answer ? answer->kind : Kind::kBusy;
   }
-  static Result<Extended> Extend(LockEngine& locks, const LockAsk& ask) {
-    const LockClaim claim{ask.name, ask.token, ask.lease};
+  static Result<Extended> Extend(LockEngine& locks, const AcquireRequest& request) {
+    const LockClaim claim{request.name, request.token, request.lease};
     Extended answer{};
     const Status done = locks.Extend({&claim, 1}, {&answer, 1});
     return done ? Result(answer) : done.error();
   }
   // Once the store answers.
-  static Extended ExtendSoon(LockEngine& locks, const LockAsk& ask) {
+  static Extended ExtendSoon(LockEngine& locks, const AcquireRequest& request) {
     Result<Extended> last = Extended::kGone;
     EXPECT_TRUE(Eventually(kSoon, [&] {
-      last = Extend(locks, ask);
+      last = Extend(locks, request);
       return last.has_value();
     })) << ToString(last.error());
     return last.value_or(Extended::kGone);
   }
-  static Result<Freed> Free(LockEngine& locks, const LockAsk& ask) {
-    const LockClaim claim{ask.name, ask.token};
+  static Result<Freed> Free(LockEngine& locks, const AcquireRequest& request) {
+    const LockClaim claim{request.name, request.token};
     Freed answer{};
     const Status done = locks.Free({&claim, 1}, {&answer, 1});
     return done ? Result(answer) : done.error();
@@ -86,9 +87,9 @@ class ZooKeeperLocksTest : public ::testing::Test {
     EXPECT_TRUE(view.has_value()) << ToString(view.error());
     return view ? view->parties.size() : 99;
   }
-  static bool Granted(LockEngine& locks, const LockAsk& ask) {
+  static bool Granted(LockEngine& locks, const AcquireRequest& request) {
     return Eventually(kSoon, [&] {
-      const auto answer = locks.Ask(ask);
+      const auto answer = locks.Ask(request);
       return answer && answer->kind == Kind::kGranted;
     });
   }
@@ -98,9 +99,9 @@ class ZooKeeperLocksTest : public ::testing::Test {
     const auto children = Run(*Raw(), {.kind = ZooKeeperCall::Kind::kChildren,
                                        .path = ZooKeeperPaths(Space()).Name(name)})
                               .children;
-    const auto line = LineOf(children);
-    ASSERT_FALSE(line.empty());
-    EndSession(line.front().session, network);
+    const auto queue = QueueOf(children);
+    ASSERT_FALSE(queue.empty());
+    EndSession(queue.front().session, network);
   }
   // Its owner would take it back while it is being closed, and the server leave it unanswered.
   static void EndSession(uint64_t id, TcpProxy& network) {
@@ -111,7 +112,7 @@ class ZooKeeperLocksTest : public ::testing::Test {
   // A look behind the engine.
   static std::unique_ptr<ZooKeeperSession> Raw() { return Raw(Server().url()); }
   static std::unique_ptr<ZooKeeperSession> Raw(const std::string& url) {
-    auto session = ZooKeeperSession::Start(*ParseZooKeeperPlace(url), {.call = kCall},
+    auto session = ZooKeeperSession::Start(*ParseZooKeeperEndpoint(url), {.call = kCall},
                                            {[](std::string_view) {}, [] {}});
     EXPECT_TRUE((*session)->Connected(milliseconds(30'000)));
     return *std::move(session);

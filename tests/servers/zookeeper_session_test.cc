@@ -31,9 +31,9 @@ class ZooKeeperSessionTest : public ::testing::Test {
   }
   std::unique_ptr<ZooKeeperSession> Started(const std::string& url,
                                             const ZooKeeperTimes& times = kPatient) {
-    const auto place = ParseZooKeeperPlace(url);
-    EXPECT_TRUE(place.has_value()) << ToString(place.error());
-    auto session = ZooKeeperSession::Start(*place, times,
+    const auto endpoint = ParseZooKeeperEndpoint(url);
+    EXPECT_TRUE(endpoint.has_value()) << ToString(endpoint.error());
+    auto session = ZooKeeperSession::Start(*endpoint, times,
                                            {[this](std::string_view path) {
                                               const std::scoped_lock lock(mutex_);
                                               changed_.emplace(path);
@@ -229,8 +229,8 @@ TEST_F(ZooKeeperSessionTest, AnEndIsBoundedWhenTheServerHangs) {
 
 TEST_F(ZooKeeperSessionTest, WhereNobodyListensThereIsNoConnection) {
   const LoopbackPort nobody;
-  const auto place = ParseZooKeeperPlace("zookeeper://app:hidden@" + nobody.address());
-  const auto session = ZooKeeperSession::Start(*place, {}, {[](std::string_view) {}, [] {}});
+  const auto endpoint = ParseZooKeeperEndpoint("zookeeper://app:hidden@" + nobody.address());
+  const auto session = ZooKeeperSession::Start(*endpoint, {}, {[](std::string_view) {}, [] {}});
   ASSERT_TRUE(session.has_value()) << ToString(session.error());
   const Status connected = (*session)->Connected(milliseconds(100));
   ASSERT_FALSE(connected.has_value());

@@ -161,7 +161,7 @@ TEST(CompletenessScenarios, TheSecondAssignmentHasNothingToRead) {
   int64_t suppressed = 0;
   EXPECT_EQ(Met(config, Situation::kStoreCaughtUp,
                 [&](const RunResult& result) {
-                  suppressed += Answers(result, Answer::kDuplicate);
+                  suppressed += Answers(result, ClaimVerdict::kDuplicate);
                   assignments +=
                       Count(result, [](const Record& record) { return record.op == Op::kAssign; });
                 }),
@@ -193,7 +193,7 @@ TEST(CompletenessScenarios, WhoDiesWhileItForgetsLetsNoCopyThrough) {
         int64_t too_old = 0;
         EXPECT_GT(Met(config, Situation::kDiedForgetting,
                       [&](const RunResult& result) {
-                        too_old += Answers(result, Answer::kOutsideWindow);
+                        too_old += Answers(result, ClaimVerdict::kOutsideWindow);
                       }),
                   0U);
         EXPECT_GT(too_old, 0) << ToString(config);
@@ -230,8 +230,8 @@ TEST(CompletenessScenarios, IdsThatCollideAreDifferentIds) {
       int64_t duplicates = 0;
       int64_t attached = 0;
       Play(config, [&](const RunResult& result, const Sometimes&) {
-        duplicates += Answers(result, Answer::kDuplicate);
-        attached += Answers(result, Answer::kAttached);
+        duplicates += Answers(result, ClaimVerdict::kDuplicate);
+        attached += Answers(result, ClaimVerdict::kAttached);
       });
       EXPECT_GT(duplicates, 0);
       EXPECT_GT(attached, 0);

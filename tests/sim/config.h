@@ -26,7 +26,7 @@ enum class Placement : uint8_t {
 
 enum class FaultKind : uint8_t {
   kCrash,  // the process is gone with all that it had in memory; a new one starts `value` later
-  kCrashAtStep,  // the same, when a worker next comes to RunStep `value`
+  kCrashAtStep,  // the same, when a worker next comes to BatchStep `value`
   kCrashInStep,  // the same, after the window has carried that step out, before its reply
   kPause,        // no event reaches it for `value`; it wakes up with stale beliefs
   kCut,          // it reaches neither broker nor group for `value`

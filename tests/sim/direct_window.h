@@ -18,29 +18,36 @@ class DirectWindow final : public Window {
       : actor_(actor), window_(std::move(window)) {}
 
   const WindowCapabilities& capabilities() const override { return capabilities_; }
-  Status Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) override {
+  Status Restore(std::span<const RestoreRequest> requests,
+                 std::span<MarkerChange> answers) override {
     return window_->RestoreNow(actor_, requests, answers);
   }
 
-  Result<Known> Open(const StoreName& name) override { return window_->engine().Open(name); }
+  Result<StoreKnowledge> Open(const StoreName& name) override {
+    return window_->engine().Open(name);
+  }
   void Close(uint32_t source, int32_t partition) override {
     window_->engine().Close(source, partition);
   }
   Status Announce(std::span<const Announcement> announcements) override {
     return window_->engine().Announce(announcements);
   }
-  Status Committed(std::span<const Progress> progress, std::span<Change> answers) override {
+  Status Committed(std::span<const Progress> progress, std::span<MarkerChange> answers) override {
     return window_->engine().Committed(progress, answers);
   }
 
-  Result<Own> RaiseOwn(uint32_t, int32_t, Own) override { return NotHere(); }
+  Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t, int32_t, OwnerEpoch) override { return NotHere(); }
   Status Claim(std::span<const ClaimRequest>, std::span<ClaimAnswer>) override { return NotHere(); }
-  Status Complete(std::span<const CompleteRequest>, std::span<Change>) override {
+  Status Complete(std::span<const CompleteRequest>, std::span<MarkerChange>) override {
     return NotHere();
   }
-  Status Release(std::span<const ReleaseRequest>, std::span<Change>) override { return NotHere(); }
-  Status Park(std::span<const ParkRequest>, std::span<Change>) override { return NotHere(); }
-  Status Renew(std::span<const RenewRequest>, std::span<Change>) override { return NotHere(); }
+  Status Release(std::span<const ReleaseRequest>, std::span<MarkerChange>) override {
+    return NotHere();
+  }
+  Status Park(std::span<const ParkRequest>, std::span<MarkerChange>) override { return NotHere(); }
+  Status Renew(std::span<const RenewRequest>, std::span<MarkerChange>) override {
+    return NotHere();
+  }
   Status Peek(std::span<const std::string_view>, std::span<MarkerView>) override {
     return NotHere();
   }

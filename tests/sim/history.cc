@@ -22,7 +22,7 @@ std::string ValueText(const Record& record) {
   switch (record.op) {
     case Op::kClaim:
       return record.phase == Phase::kOk
-                 ? std::string(oncemq::ToString(static_cast<Answer>(record.value)))
+                 ? std::string(oncemq::ToString(static_cast<ClaimVerdict>(record.value)))
                  : "";
     case Op::kRelease:
     case Op::kComplete:
@@ -38,7 +38,7 @@ std::string ValueText(const Record& record) {
     case Op::kEffect:
       return record.value == 0 ? "accepted" : record.value == 1 ? "already done" : "old fence";
     case Op::kSettle:
-      return std::string(ToString(static_cast<Fate>(record.value))) + " stage " +
+      return std::string(ToString(static_cast<DeliveryFate>(record.value))) + " stage " +
              std::to_string(record.aux & kStageMask);
     case Op::kAnswer:
       return record.value == 0 ? "acknowledged" : record.value == 1 ? "refused" : "unknown";
@@ -50,7 +50,7 @@ std::string ValueText(const Record& record) {
 std::string CommitText(const CommitFacts& commit) {
   const CommitMetadata& m = commit.metadata;
   std::string out = " F=" + std::to_string(commit.offset) + " own " +
-                    std::to_string(m.own % 100000) + " since " + std::to_string(m.since) +
+                    std::to_string(m.owner_epoch % 100000) + " since " + std::to_string(m.since) +
                     " totals " + std::to_string(m.totals.sum()) + " map";
   for (const auto& range : m.map.ranges()) {
     out += " [" + std::to_string(range.from) + "," + std::to_string(range.to) + ")";
@@ -74,7 +74,7 @@ void History::Append(const Record& r) {
                             static_cast<uint64_t>(r.offset),
                             uint64_t{r.delivery} << 32 | r.id,
                             r.token.process ^ MixBits(r.token.attempt),
-                            r.own,
+                            r.owner_epoch,
                             static_cast<uint64_t>(r.value) ^ MixBits(static_cast<uint64_t>(r.aux)) ^
                                 uint64_t{r.term} << 40};
   for (const uint64_t word : words) {
@@ -101,11 +101,11 @@ int64_t History::AddCounts(const DeliveryCounts& counts) {
 
 bool IsFinal(const Record& settle) {
   switch (FateOf(settle)) {
-    case Fate::kApplied:
-    case Fate::kSuppressed:
-    case Fate::kParked:
-    case Fate::kRejected:
-    case Fate::kRestored:
+    case DeliveryFate::kApplied:
+    case DeliveryFate::kSuppressed:
+    case DeliveryFate::kParked:
+    case DeliveryFate::kRejected:
+    case DeliveryFate::kRestored:
       return true;
     default:
       return false;
@@ -116,7 +116,7 @@ std::string_view ToString(Op op) {
   return kOps[static_cast<size_t>(op)];
 }
 
-std::string_view ToString(Fate fate) {
+std::string_view ToString(DeliveryFate fate) {
   constexpr std::array<std::string_view, 11> kFates{"applied",  "suppressed", "parked", "rejected",
                                                     "restored", "retry",      "wait",   "withdrawn",
                                                     "pending",  "own-lost",   "stop"};
@@ -147,8 +147,8 @@ std::string ToString(const Record& r, const History& history) {
            std::to_string(r.token.attempt >> 40) + "." +
            std::to_string(r.token.attempt & 0xFFFFFFFFFF);
   }
-  if (r.own != 0) {
-    out += " own " + std::to_string(r.own % 100000);
+  if (r.owner_epoch != 0) {
+    out += " own " + std::to_string(r.owner_epoch % 100000);
   }
   out += " " + ValueText(r) + (r.flag ? " (!)" : "");
   if (r.op == Op::kCommit || r.op == Op::kAssign) {

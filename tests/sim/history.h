@@ -26,14 +26,14 @@ enum class Op : uint8_t {
              // below it
   kAssign,   // the core takes a partition over at `offset`; `value`: number of the commit it starts
              // from; `term`
-  kRaise,    // own
+  kRaise,    // an owner epoch
   kCommit,   // `offset`, `value`: number in commits; invoke: `aux` when the core asked for it
   kAnswer,   // the core hears what became of a commit: `value` CommitReply
   kAdmit,    // a delivery
   kBounds,   // after admission: `value` unfinished, `aux` bytes
   kTake,     // a delivery goes to a worker: `value` names the run, `aux` Stage
-  kClaim,    // invoke: token; ok: `value` Answer, `flag` uncertain
-  kRelease,  // ok: `value` Change; likewise the next ones
+  kClaim,    // invoke: token; ok: `value` ClaimVerdict, `flag` uncertain
+  kRelease,  // ok: `value` MarkerChange; likewise the next ones
   kComplete,
   kPark,
   kRestore,
@@ -41,7 +41,7 @@ enum class Op : uint8_t {
   kHandle,   // invoke: `flag` told that it is uncertain; ok: `value` 0 done, 1 retry, 2 reject
   kEffect,   // at the target: `value` 0 accepted, 1 already done, 2 refused for its fence
   kJournal,  // a refusal is on record
-  kSettle,   // `value` Fate, `aux` bits, see below, `flag` uncertain
+  kSettle,   // `value` DeliveryFate, `aux` bits, see below, `flag` uncertain
   kGone,     // the core gave the message back
   kRevoke,   // `value`: deadline
   kLost,
@@ -84,7 +84,7 @@ struct Record {
   uint32_t delivery = kNone;
   uint32_t id = kNone;
   Token token;
-  uint64_t own = 0;
+  uint64_t owner_epoch = 0;
   int64_t value = 0;
   int64_t aux = 0;
 };
@@ -135,19 +135,19 @@ class History {
 
 // Who handles without ownership reads beside the group.
 inline bool IsReplay(const Record& record) {
-  return (record.op == Op::kHandle || record.op == Op::kEffect) && record.own == 0;
+  return (record.op == Op::kHandle || record.op == Op::kEffect) && record.owner_epoch == 0;
 }
 // A settled delivery does not come again.
 bool IsFinal(const Record& settle);
-inline Fate FateOf(const Record& settle) {
-  return static_cast<Fate>(settle.value);
+inline DeliveryFate FateOf(const Record& settle) {
+  return static_cast<DeliveryFate>(settle.value);
 }
 inline Stage StageOf(const Record& settle) {
   return static_cast<Stage>(settle.aux & kStageMask);
 }
 
 std::string_view ToString(Op op);
-std::string_view ToString(Fate fate);
+std::string_view ToString(DeliveryFate fate);
 std::string ToString(const Record& record, const History& history);
 
 }  // namespace oncemq::sim

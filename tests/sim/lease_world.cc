@@ -15,7 +15,7 @@ constexpr milliseconds kSlow{150};
 constexpr milliseconds kLate{400};
 // No margin: the drift alone keeps two holders apart.
 constexpr LeaseTimes kTimes{milliseconds(300), milliseconds(0), milliseconds(0)};
-constexpr milliseconds kPlace{90};
+constexpr milliseconds kQueueLease{90};
 constexpr BootTime kEnd{microseconds(60'000'000)};
 
 }  // namespace
@@ -37,7 +37,8 @@ LeaseWorld::LeaseWorld(const LeaseStory& story, Fates fates, std::set<LeaseMomen
 std::string LeaseWorld::Run() {
   for (Contender& c : contenders_) {
     At(now_ + c.plan.begins, [this, &c] {
-      AcquirePlan plan{.times = kTimes, .place = kPlace, .patience = milliseconds(30'000)};
+      AcquirePlan plan{
+          .times = kTimes, .queue_lease = kQueueLease, .patience = milliseconds(30'000)};
       if (c.plan.gives_up) {
         plan.until = LocalOf(c) + *c.plan.gives_up;
       }
@@ -187,7 +188,7 @@ void LeaseWorld::Ask(Contender& c, bool queue) {
                               .mode = c.plan.mode,
                               .queue = queue,
                               .lease = kTimes.lease,
-                              .place = kPlace},
+                              .queue_lease = kQueueLease},
                              now_, turns);
         Wake(turns);
       },
@@ -202,12 +203,12 @@ void LeaseWorld::Ask(Contender& c, bool queue) {
           if (c.granted) {
             c.fence = answer->fence;
           } else if (answer->kind == LockAnswer::Kind::kQueued && c.waits > 2) {
-            moments_.insert(LeaseMoment::kPlaceKept);
+            moments_.insert(LeaseMoment::kQueuePositionKept);
           }
           if (answer->kind == LockAnswer::Kind::kSealed) {
             c.refused = true;
             if (c.acquiring->owes()) {
-              moments_.insert(LeaseMoment::kSealedInLine);
+              moments_.insert(LeaseMoment::kSealedInQueue);
             }
           }
           c.acquiring->Answered(*answer, asked_at, LocalOf(c));
@@ -261,7 +262,7 @@ void LeaseWorld::Renew(Contender& c) {
         if (!arrived) {
           c.holding->RenewalFailed(LocalOf(c));
         } else if (*answer == Extended::kGone) {
-          c.holding->End(Lost::kTaken);
+          c.holding->End(LeaseLoss::kTaken);
         } else {
           if (LocalOf(c) >= c.holding->safe_until()) {
             moments_.insert(LeaseMoment::kLateRenewal);
@@ -302,7 +303,7 @@ void LeaseWorld::Free(Contender& c, BootTime until) {
 }
 
 bool LeaseWorld::Mine(const Contender& c) const {
-  return c.holding && c.holding->lost() == Lost::kNot && LocalOf(c) < c.holding->safe_until();
+  return c.holding && c.holding->lost() == LeaseLoss::kNot && LocalOf(c) < c.holding->safe_until();
 }
 
 void LeaseWorld::CheckExclusion() {

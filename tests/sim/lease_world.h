@@ -53,11 +53,11 @@ enum class LeaseMoment : unsigned char {
   kLateRenewal,
   kLateGrant,
   kOwedAndTakenBack,
-  kPlaceKept,
+  kQueuePositionKept,
   kWoken,
   kZombieAsk,
-  kSealedInLine,
-  kLast = kSealedInLine,
+  kSealedInQueue,
+  kLast = kSealedInQueue,
 };
 
 class LeaseWorld {

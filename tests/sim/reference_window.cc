@@ -7,21 +7,23 @@
 namespace oncemq::sim {
 namespace {
 
-Change Made(bool made) {
-  return made ? Change::kMade : Change::kFenced;
+MarkerChange Made(bool made) {
+  return made ? MarkerChange::kMade : MarkerChange::kFenced;
 }
 
 }  // namespace
 
-Result<Own> ReferenceWindow::RaiseOwn(uint32_t source, int32_t partition, Own floor) {
+Result<OwnerEpoch> ReferenceWindow::RaiseOwnerEpoch(uint32_t source, int32_t partition,
+                                                    OwnerEpoch floor) {
   Owner& owner = owners_[{source, partition}];
-  owner = {std::max({owner.own + 1, floor, static_cast<Own>(clock_.Wall().micros)}), clock_.Boot()};
-  return owner.own;
+  owner = {std::max({owner.owner_epoch + 1, floor, static_cast<OwnerEpoch>(clock_.Wall().micros)}),
+           clock_.Boot()};
+  return owner.owner_epoch;
 }
 
-bool ReferenceWindow::Owns(Own own, const Coordinates& at) const {
+bool ReferenceWindow::Owns(OwnerEpoch owner_epoch, const Coordinates& at) const {
   const auto owner = owners_.find({at.source, at.partition});
-  return own == 0 || (owner != owners_.end() && owner->second.own == own);
+  return owner_epoch == 0 || (owner != owners_.end() && owner->second.owner_epoch == owner_epoch);
 }
 
 BootTime ReferenceWindow::LeaseEnd(const Marker& marker) const {
@@ -33,12 +35,12 @@ void ReferenceWindow::Grant(Marker& marker, const ClaimRequest& request, ClaimAn
   marker.token = request.token;
   marker.held = true;
   marker.at = request.at;
-  marker.own = request.own;
+  marker.owner_epoch = request.owner_epoch;
   marker.attempt++;
   marker.fingerprint = request.fingerprint != 0 ? request.fingerprint : marker.fingerprint;
   marker.granted = clock_.Boot();
   marker.lease_end = LeaseEnd(marker);
-  answer.answer = Answer::kGranted;
+  answer.answer = ClaimVerdict::kGranted;
   answer.attempt = marker.attempt;
   answer.uncertain = marker.uncertain;
 }
@@ -48,12 +50,14 @@ BootTime ReferenceWindow::FreeFrom(const Marker& marker, const ClaimRequest& req
   if (!marker.held) {
     return BootTime::min();
   }
-  const bool successor = marker.at == request.at && marker.own != 0 && marker.own < request.own;
+  const bool successor = marker.at == request.at && marker.owner_epoch != 0 &&
+                         marker.owner_epoch < request.owner_epoch;
   if (successor && !opaque_) {
     return BootTime::min();
   }
   const Owner& owner = owners_[{marker.at.source, marker.at.partition}];
-  const bool silenced = marker.own != 0 && owner.own > marker.own && marker.token != request.token;
+  const bool silenced = marker.owner_epoch != 0 && owner.owner_epoch > marker.owner_epoch &&
+                        marker.token != request.token;
   return opaque_ && silenced
              ? std::max<BootTime>(marker.lease_end, owner.raised + times_.handler_timeout)
              : marker.lease_end;
@@ -61,8 +65,8 @@ BootTime ReferenceWindow::FreeFrom(const Marker& marker, const ClaimRequest& req
 
 ClaimAnswer ReferenceWindow::ClaimOne(const ClaimRequest& request) {
   ClaimAnswer answer;
-  if (!Owns(request.own, request.at)) {
-    answer.answer = Answer::kFenced;
+  if (!Owns(request.owner_epoch, request.at)) {
+    answer.answer = ClaimVerdict::kFenced;
     return answer;
   }
   Marker& marker = markers_[std::string(request.id)];
@@ -76,16 +80,16 @@ ClaimAnswer ReferenceWindow::ClaimOne(const ClaimRequest& request) {
       return answer;
     case MarkerState::kDone:
       if (conflict) {
-        answer.answer = Answer::kConflict;
+        answer.answer = ClaimVerdict::kConflict;
         return answer;
       }
-      answer.answer = Answer::kDuplicate;
+      answer.answer = ClaimVerdict::kDuplicate;
       answer.same_delivery = marker.at == request.at;
       answer.result = marker.result;
       return answer;
     case MarkerState::kParked:
     case MarkerState::kHanded:
-      answer.answer = Answer::kAttached;
+      answer.answer = ClaimVerdict::kAttached;
       answer.attached = marker.state;
       answer.entry = marker.entry;
       return answer;
@@ -93,19 +97,19 @@ ClaimAnswer ReferenceWindow::ClaimOne(const ClaimRequest& request) {
       break;
   }
   if (marker.held && marker.token == request.token && now < marker.granted + times_.max_lease) {
-    marker.own = std::max(marker.own, request.own);
+    marker.owner_epoch = std::max(marker.owner_epoch, request.owner_epoch);
     marker.lease_end = LeaseEnd(marker);
-    answer.answer = Answer::kGranted;
+    answer.answer = ClaimVerdict::kGranted;
     answer.attempt = marker.attempt;
     answer.uncertain = marker.uncertain;
     return answer;
   }
   if (conflict) {
-    answer.answer = Answer::kConflict;
+    answer.answer = ClaimVerdict::kConflict;
     return answer;
   }
   if (const BootTime free = FreeFrom(marker, request); now < free) {
-    answer.answer = Answer::kInFlight;
+    answer.answer = ClaimVerdict::kInFlight;
     answer.wait = free - now;
     return answer;
   }
@@ -123,7 +127,7 @@ Status ReferenceWindow::Claim(std::span<const ClaimRequest> requests,
 }
 
 Status ReferenceWindow::Complete(std::span<const CompleteRequest> requests,
-                                 std::span<Change> answers) {
+                                 std::span<MarkerChange> answers) {
   for (size_t i = 0; i < requests.size(); i++) {
     const auto found = markers_.find(requests[i].id);
     const bool mine = found != markers_.end() && found->second.token == requests[i].token;
@@ -139,11 +143,11 @@ Status ReferenceWindow::Complete(std::span<const CompleteRequest> requests,
 }
 
 Status ReferenceWindow::Release(std::span<const ReleaseRequest> requests,
-                                std::span<Change> answers) {
+                                std::span<MarkerChange> answers) {
   for (size_t i = 0; i < requests.size(); i++) {
     const auto found = markers_.find(requests[i].id);
     if (found == markers_.end() || found->second.state == MarkerState::kNone) {
-      answers[i] = Change::kMade;
+      answers[i] = MarkerChange::kMade;
       continue;
     }
     Marker& marker = found->second;
@@ -162,7 +166,8 @@ Status ReferenceWindow::Release(std::span<const ReleaseRequest> requests,
   return {};
 }
 
-Status ReferenceWindow::Park(std::span<const ParkRequest> requests, std::span<Change> answers) {
+Status ReferenceWindow::Park(std::span<const ParkRequest> requests,
+                             std::span<MarkerChange> answers) {
   for (size_t i = 0; i < requests.size(); i++) {
     Marker& marker = markers_[std::string(requests[i].id)];
     const bool mine =
@@ -177,11 +182,12 @@ Status ReferenceWindow::Park(std::span<const ParkRequest> requests, std::span<Ch
   return {};
 }
 
-Status ReferenceWindow::Renew(std::span<const RenewRequest> requests, std::span<Change> answers) {
+Status ReferenceWindow::Renew(std::span<const RenewRequest> requests,
+                              std::span<MarkerChange> answers) {
   for (size_t i = 0; i < requests.size(); i++) {
     Marker& marker = markers_[std::string(requests[i].id)];
     const bool mine = marker.state == MarkerState::kOpen && marker.held &&
-                      marker.token == requests[i].token && Owns(marker.own, marker.at) &&
+                      marker.token == requests[i].token && Owns(marker.owner_epoch, marker.at) &&
                       clock_.Boot() < marker.granted + times_.max_lease;
     if (mine) {
       marker.lease_end = LeaseEnd(marker);
@@ -192,16 +198,16 @@ Status ReferenceWindow::Renew(std::span<const RenewRequest> requests, std::span<
 }
 
 Status ReferenceWindow::Restore(std::span<const RestoreRequest> requests,
-                                std::span<Change> answers) {
+                                std::span<MarkerChange> answers) {
   for (size_t i = 0; i < requests.size(); i++) {
     const RestoreRequest& request = requests[i];
-    if (!Owns(request.own, request.at)) {
-      answers[i] = Change::kFenced;
+    if (!Owns(request.owner_epoch, request.at)) {
+      answers[i] = MarkerChange::kFenced;
       continue;
     }
     Marker& marker = markers_[std::string(request.id)];
     const bool free = !marker.held || clock_.Boot() >= marker.lease_end ||
-                      (marker.at == request.at && marker.own < request.own);
+                      (marker.at == request.at && marker.owner_epoch < request.owner_epoch);
     const bool takes =
         marker.state == MarkerState::kNone || (marker.state == MarkerState::kOpen && free);
     if (takes) {
@@ -210,7 +216,8 @@ Status ReferenceWindow::Restore(std::span<const RestoreRequest> requests,
                       .at = request.at,
                       .fingerprint = known ? marker.fingerprint : request.fingerprint};
     }
-    answers[i] = takes || marker.state != MarkerState::kOpen ? Change::kMade : Change::kInFlight;
+    answers[i] =
+        takes || marker.state != MarkerState::kOpen ? MarkerChange::kMade : MarkerChange::kInFlight;
   }
   return {};
 }
@@ -242,11 +249,12 @@ void CheckedWindow::Follow(std::string_view id) {
   }
 }
 
-Result<Own> CheckedWindow::RaiseOwn(uint32_t source, int32_t partition, Own floor) {
-  const auto engine = engine_->RaiseOwn(source, partition, floor);
-  const auto reference = reference_->RaiseOwn(source, partition, floor);
+Result<OwnerEpoch> CheckedWindow::RaiseOwnerEpoch(uint32_t source, int32_t partition,
+                                                  OwnerEpoch floor) {
+  const auto engine = engine_->RaiseOwnerEpoch(source, partition, floor);
+  const auto reference = reference_->RaiseOwnerEpoch(source, partition, floor);
   if (!engine || *engine != *reference) {
-    report_("RaiseOwn differs from the contract");
+    report_("RaiseOwnerEpoch differs from the contract");
   }
   return engine;
 }
@@ -272,11 +280,12 @@ Status CheckedWindow::Claim(std::span<const ClaimRequest> requests,
 
 template <class Request>
 Status CheckedWindow::Compare(std::string_view what,
-                              Status (Window::*call)(std::span<const Request>, std::span<Change>),
-                              std::span<const Request> requests, std::span<Change> answers) {
+                              Status (Window::*call)(std::span<const Request>,
+                                                     std::span<MarkerChange>),
+                              std::span<const Request> requests, std::span<MarkerChange> answers) {
   for (size_t i = 0; i < requests.size(); i++) {
     Follow(requests[i].id);
-    Change wanted{};
+    MarkerChange wanted{};
     (void)(reference_.get()->*call)(requests.subspan(i, 1), {&wanted, 1});
     if (Status status = (engine_.get()->*call)(requests.subspan(i, 1), answers.subspan(i, 1));
         !status) {
@@ -290,19 +299,22 @@ Status CheckedWindow::Compare(std::string_view what,
 }
 
 Status CheckedWindow::Complete(std::span<const CompleteRequest> requests,
-                               std::span<Change> answers) {
+                               std::span<MarkerChange> answers) {
   return Compare("Complete", &Window::Complete, requests, answers);
 }
-Status CheckedWindow::Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) {
+Status CheckedWindow::Release(std::span<const ReleaseRequest> requests,
+                              std::span<MarkerChange> answers) {
   return Compare("Release", &Window::Release, requests, answers);
 }
-Status CheckedWindow::Park(std::span<const ParkRequest> requests, std::span<Change> answers) {
+Status CheckedWindow::Park(std::span<const ParkRequest> requests, std::span<MarkerChange> answers) {
   return Compare("Park", &Window::Park, requests, answers);
 }
-Status CheckedWindow::Renew(std::span<const RenewRequest> requests, std::span<Change> answers) {
+Status CheckedWindow::Renew(std::span<const RenewRequest> requests,
+                            std::span<MarkerChange> answers) {
   return Compare("Renew", &Window::Renew, requests, answers);
 }
-Status CheckedWindow::Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) {
+Status CheckedWindow::Restore(std::span<const RestoreRequest> requests,
+                              std::span<MarkerChange> answers) {
   return Compare("Restore", &Window::Restore, requests, answers);
 }
 Status CheckedWindow::Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) {

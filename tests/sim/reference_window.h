@@ -25,13 +25,16 @@ class ReferenceWindow final : public Window {
         clock_(clock) {}
 
   const WindowCapabilities& capabilities() const override { return capabilities_; }
-  Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override;
+  Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t source, int32_t partition, OwnerEpoch floor) override;
   Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override;
-  Status Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) override;
-  Status Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) override;
-  Status Park(std::span<const ParkRequest> requests, std::span<Change> answers) override;
-  Status Renew(std::span<const RenewRequest> requests, std::span<Change> answers) override;
-  Status Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) override;
+  Status Complete(std::span<const CompleteRequest> requests,
+                  std::span<MarkerChange> answers) override;
+  Status Release(std::span<const ReleaseRequest> requests,
+                 std::span<MarkerChange> answers) override;
+  Status Park(std::span<const ParkRequest> requests, std::span<MarkerChange> answers) override;
+  Status Renew(std::span<const RenewRequest> requests, std::span<MarkerChange> answers) override;
+  Status Restore(std::span<const RestoreRequest> requests,
+                 std::span<MarkerChange> answers) override;
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override;
   // The engine beside it knows a finished id no longer.
   void Forget(std::string_view id);
@@ -43,7 +46,7 @@ class ReferenceWindow final : public Window {
     bool held = false;
     bool uncertain = false;
     Coordinates at;
-    Own own = 0;
+    OwnerEpoch owner_epoch = 0;
     uint32_t attempt = 0;
     uint32_t fingerprint = 0;
     uint64_t entry = 0;
@@ -52,7 +55,7 @@ class ReferenceWindow final : public Window {
     std::string result;
   };
   struct Owner {
-    Own own = 0;
+    OwnerEpoch owner_epoch = 0;
     BootTime raised;
   };
 
@@ -60,7 +63,7 @@ class ReferenceWindow final : public Window {
   void Grant(Marker& marker, const ClaimRequest& request, ClaimAnswer& answer);
   BootTime FreeFrom(const Marker& marker, const ClaimRequest& request);
   BootTime LeaseEnd(const Marker& marker) const;
-  bool Owns(Own own, const Coordinates& at) const;
+  bool Owns(OwnerEpoch owner_epoch, const Coordinates& at) const;
 
   const WindowCapabilities capabilities_;
   const bool opaque_;
@@ -82,20 +85,23 @@ class CheckedWindow final : public Window {
         report_(std::move(report)) {}
 
   const WindowCapabilities& capabilities() const override { return engine_->capabilities(); }
-  Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override;
+  Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t source, int32_t partition, OwnerEpoch floor) override;
   Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override;
-  Status Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) override;
-  Status Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) override;
-  Status Park(std::span<const ParkRequest> requests, std::span<Change> answers) override;
-  Status Renew(std::span<const RenewRequest> requests, std::span<Change> answers) override;
-  Status Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) override;
+  Status Complete(std::span<const CompleteRequest> requests,
+                  std::span<MarkerChange> answers) override;
+  Status Release(std::span<const ReleaseRequest> requests,
+                 std::span<MarkerChange> answers) override;
+  Status Park(std::span<const ParkRequest> requests, std::span<MarkerChange> answers) override;
+  Status Renew(std::span<const RenewRequest> requests, std::span<MarkerChange> answers) override;
+  Status Restore(std::span<const RestoreRequest> requests,
+                 std::span<MarkerChange> answers) override;
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override;
 
  private:
   template <class Request>
   Status Compare(std::string_view what,
-                 Status (Window::*call)(std::span<const Request>, std::span<Change>),
-                 std::span<const Request> requests, std::span<Change> answers);
+                 Status (Window::*call)(std::span<const Request>, std::span<MarkerChange>),
+                 std::span<const Request> requests, std::span<MarkerChange> answers);
 
   void Follow(std::string_view id);
 

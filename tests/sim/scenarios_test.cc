@@ -28,7 +28,7 @@ int64_t GrantedWhileHandled(const RunResult& result) {
     } else if (record.op == Op::kHandle) {
       handled.erase(record.id);
     } else if (record.op == Op::kClaim && record.phase == Phase::kOk &&
-               record.value == static_cast<int64_t>(Answer::kGranted)) {
+               record.value == static_cast<int64_t>(ClaimVerdict::kGranted)) {
       const auto holder = handled.find(record.id);
       count += holder != handled.end() && holder->second != record.token;
     }
@@ -99,7 +99,7 @@ TEST(Scenarios, AnEffectWithoutItsMarkerIsKnownToTheTarget) {
     config.faults.push_back({.kind = FaultKind::kCrashInStep,
                              .at = 100 * kMilli + i * kSecond,
                              .slot = i % 2,
-                             .value = static_cast<int64_t>(RunStep::kHandle)});
+                             .value = static_cast<int64_t>(BatchStep::kHandle)});
   }
   int64_t known = 0;
   Play(config, [&](const RunResult& result, const Sometimes&) {

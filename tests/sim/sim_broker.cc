@@ -263,7 +263,7 @@ bool SimBroker::Commit(const CommitCall& call) {
                    .partition = call.partition,
                    .epoch = call.epoch,
                    .offset = commit.offset,
-                   .own = commit.metadata.own,
+                   .owner_epoch = commit.metadata.owner_epoch,
                    .value = call.number});
   if (accepted) {
     Touch(call.member);

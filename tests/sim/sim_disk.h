@@ -46,7 +46,7 @@ struct StoreState {
   std::string owner;  // who it was made for; empty: nobody has opened it yet
   uint64_t incarnation = 0;
   std::vector<uint64_t> earlier;  // oldest first
-  Own own = 0;
+  OwnerEpoch owner_epoch = 0;
   LogTime horizon = LogTime::min();
   // The row of the last announcement.
   int64_t from = 0;

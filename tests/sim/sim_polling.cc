@@ -66,7 +66,7 @@ void SimProcess::Poll() {
   for (size_t i = 0; i < partitions_.size(); i++) {
     AdmitFrom(static_cast<int32_t>((i + turn) % partitions_.size()));
   }
-  TakeRuns();
+  TakeBatches();
   RenewOwed();
   CarryOut();
   ReleaseMessages();
@@ -88,7 +88,7 @@ void SimProcess::AdmitFrom(int32_t partition) {
   const PartitionStatus status = core_.Status(CoreId(partition));
   const bool behind = catch_up_ && catch_up_->Busy(CoreId(partition));
   if (behind && credit > 0 &&
-      catch_up_->Waits(CoreId(partition), status.own, clock_.Boot(), caught_up_)) {
+      catch_up_->Waits(CoreId(partition), status.owner_epoch, clock_.Boot(), caught_up_)) {
     WakeIn(20 * kMilli);
     return DropCaughtUp();
   }
@@ -114,7 +114,7 @@ void SimProcess::AdmitFrom(int32_t partition) {
     PassHole(partition, status, behind);
   }
   if (behind && !arrivals_.empty()) {
-    catch_up_->Take(CoreId(partition), status.own, arrivals_, clock_.Boot(), caught_up_);
+    catch_up_->Take(CoreId(partition), status.owner_epoch, arrivals_, clock_.Boot(), caught_up_);
     DropCaughtUp();
     WakeIn(50);
   }
@@ -269,7 +269,7 @@ void SimProcess::NoteAdmitted(int32_t partition, const PartitionStatus& status) 
                            .offset = record.offset,
                            .delivery = message.delivery,
                            .id = record.id,
-                           .own = status.own});
+                           .owner_epoch = status.owner_epoch});
   }
 }
 
@@ -302,16 +302,16 @@ void SimProcess::RenewOwed() {
     requests.push_back({claim.id, {actor_, claim.token.attempt}, claim.at});
   }
   if (!requests.empty()) {
-    window_->Renew(actor_, requests, [](const Status&, const std::vector<Change>&) {});
+    window_->Renew(actor_, requests, [](const Status&, const std::vector<MarkerChange>&) {});
   }
 }
 
-void SimProcess::TakeRuns() {
+void SimProcess::TakeBatches() {
   for (const auto& worker : workers_) {
     // A shell may ask for less than a whole run.
     const int64_t limit = rng_.Chance(100) ? rng_.Between(1, 5) : world_.config.run;
-    if (worker->idle() && core_.TakeRun(run_, clock_.Boot(), static_cast<uint32_t>(limit))) {
-      worker->Begin(run_);
+    if (worker->idle() && core_.TakeBatch(batch_, clock_.Boot(), static_cast<uint32_t>(limit))) {
+      worker->Begin(batch_);
     }
   }
 }
@@ -340,12 +340,14 @@ void SimProcess::Settle(std::span<const uint32_t> deliveries, std::span<Settleme
                            .value = static_cast<int64_t>(settlement.fate),
                            .aux = BitsOf(settlement)});
     world_.sometimes.Count(Situation::kStaleSettlement, stale);
-    world_.sometimes.Count(Situation::kStaleApplied, stale && settlement.fate == Fate::kApplied);
+    world_.sometimes.Count(Situation::kStaleApplied,
+                           stale && settlement.fate == DeliveryFate::kApplied);
     world_.sometimes.Count(Situation::kPassed,
-                           settlement.fate == Fate::kApplied && settlement.unprotected);
-    world_.sometimes.Count(Situation::kRetried, settlement.fate == Fate::kRetry);
+                           settlement.fate == DeliveryFate::kApplied && settlement.unprotected);
+    world_.sometimes.Count(Situation::kRetried, settlement.fate == DeliveryFate::kRetry);
     world_.sometimes.Count(Situation::kSpoiled, settlement.alone);
-    world_.sometimes.Count(Situation::kOwnLost, !stale && settlement.fate == Fate::kOwnLost);
+    world_.sometimes.Count(Situation::kOwnershipLost,
+                           !stale && settlement.fate == DeliveryFate::kOwnershipLost);
   }
   core_.Settle(settlements, clock_.Boot());
   CarryOut();

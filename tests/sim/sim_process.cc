@@ -180,9 +180,9 @@ void SimProcess::Assign(int32_t partition, const CommittedPosition& committed,
   WakeIn(1);
 }
 
-void SimProcess::StopRunsOf(int32_t partition) {
+void SimProcess::StopBatchesOf(int32_t partition) {
   for (const auto& worker : workers_) {
-    worker->StopRunOf(partition);
+    worker->StopBatchOf(partition);
   }
 }
 
@@ -208,7 +208,7 @@ void SimProcess::Drain(int32_t partition) {
   for (const auto& worker : workers_) {
     world_.sometimes.Count(Situation::kRevokedInHandler, worker->Handles(partition));
   }
-  StopRunsOf(partition);
+  StopBatchesOf(partition);
   core_.Revoke(CoreId(partition), clock_.ToBoot(deadline), clock_.Boot());
 }
 
@@ -250,7 +250,7 @@ void SimProcess::Lose(int32_t partition) {
   for (const auto& worker : workers_) {
     world_.sometimes.Count(Situation::kLostInHandler, worker->Handles(partition));
   }
-  StopRunsOf(partition);
+  StopBatchesOf(partition);
   if (stores_) {
     stores_->CloseLater(CoreId(partition), clock_.ToBoot(world_.loop.now() + world_.config.drain));
   }

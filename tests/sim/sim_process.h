@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// SimProcess: one incarnation of a consumer. A shell around the real Core and RunMachine that does
-// what the runtime does: poll, admit within the credit, hand runs to workers, carry actions out,
-// answer the group. Each piece of work is one event, so that it may die, sleep or be cut off
+// SimProcess: one incarnation of a consumer. A shell around the real Core and BatchMachine that
+// does what the runtime does: poll, admit within the credit, hand runs to workers, carry actions
+// out, answer the group. Each piece of work is one event, so that it may die, sleep or be cut off
 // between any two.
 //
 // Thread safety: none.
@@ -92,7 +92,7 @@ class SimProcess final : public MemberShell {
   void Drain(int32_t partition);
   void BeginLeaving();
   bool NothingHeld() const;
-  void StopRunsOf(int32_t partition);
+  void StopBatchesOf(int32_t partition);
 
   void Poll();
   void WakeIn(Micros delay);
@@ -110,10 +110,10 @@ class SimProcess final : public MemberShell {
   void NoteAdmitted(int32_t partition, const PartitionStatus& status);
   void EndCatchUp(int32_t partition);
   void DropCaughtUp();
-  void TakeRuns();
+  void TakeBatches();
   void RenewOwed();
   void CarryOut();
-  void Do(const RaiseOwnAction& action);
+  void Do(const RaiseOwnerEpochAction& action);
   void Do(const CommitAction& action);
   void Do(const GiveBackAction& action);
   void Do(const StopAction& action);
@@ -142,7 +142,7 @@ class SimProcess final : public MemberShell {
   std::vector<void*> released_;
   std::vector<void*> caught_up_;  // released by the catch-up
   std::vector<Arrival> arrivals_;
-  Run run_;
+  MessageBatch batch_;
   Micros poll_at_ = 0;  // of the next poll that is planned; 0: none
   uint64_t poll_number_ = 0;
   Micros owed_renewed_at_ = 0;

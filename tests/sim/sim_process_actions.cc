@@ -19,23 +19,23 @@ void SimProcess::CarryOut() {
   }
 }
 
-void SimProcess::Do(const RaiseOwnAction& action) {
+void SimProcess::Do(const RaiseOwnerEpochAction& action) {
   const auto partition = static_cast<int32_t>(action.partition);
-  const auto done = [this, action, partition](const Result<Own>& own) {
+  const auto done = [this, action, partition](const Result<OwnerEpoch>& owner_epoch) {
     world_.history.Append({.time = world_.loop.now(),
                            .process = actor_,
                            .op = Op::kRaise,
                            .partition = partition,
                            .epoch = action.epoch,
-                           .own = own ? *own : 0});
-    core_.OwnRaised(action.partition, action.epoch, own, clock_.Boot());
+                           .owner_epoch = owner_epoch ? *owner_epoch : 0});
+    core_.OwnerEpochRaised(action.partition, action.epoch, owner_epoch, clock_.Boot());
     CarryOut();
     WakeIn(1);
   };
   if (PlacementOf(world_.config) == Placement::kNone) {
-    done(Own{1});  // nobody issues ownerships, and nobody asks for them
+    done(OwnerEpoch{1});  // nobody issues ownerships, and nobody asks for them
   } else {
-    window_->RaiseOwn(actor_, partition, action.floor, done);
+    window_->RaiseOwnerEpoch(actor_, partition, action.floor, done);
   }
 }
 
@@ -64,7 +64,7 @@ void SimProcess::Do(const CommitAction& action) {
                          .partition = call.partition,
                          .epoch = action.epoch,
                          .offset = action.offset,
-                         .own = world_.history.commit(number).metadata.own,
+                         .owner_epoch = world_.history.commit(number).metadata.owner_epoch,
                          .value = number,
                          .aux = asked_});
   SendCommit(call, action.number, false);
@@ -142,7 +142,7 @@ void SimProcess::Answer(const CommitCall& call, uint64_t number, CommitReply rep
                          .value = static_cast<int64_t>(reply)});
   if (stores_ && reply == CommitReply::kAcknowledged) {
     const PartitionId id = CoreId(call.partition);
-    CommitFlight::Acknowledged(*stores_, id, number, core_.Status(id).own);
+    CommitFlight::Acknowledged(*stores_, id, number, core_.Status(id).owner_epoch);
   }
   core_.CommitAnswered(static_cast<PartitionId>(call.partition), number, reply, clock_.Boot());
   if (reply == CommitReply::kRefused && rng_.Chance(500)) {

@@ -24,7 +24,7 @@ void SimReplay::Start() {
       }
     }
   }
-  std::stable_sort(left_.begin(), left_.end(), [](const Place& a, const Place& b) {
+  std::stable_sort(left_.begin(), left_.end(), [](const Delivery& a, const Delivery& b) {
     return a.record->appended > b.record->appended;  // taken from the back
   });
   Next(1);
@@ -80,10 +80,10 @@ void SimReplay::OnClaimed(const Status& status, const std::vector<ClaimAnswer>& 
     return;
   }
   const ClaimAnswer& answer = answers.front();
-  if (answer.answer == Answer::kGranted) {
+  if (answer.answer == ClaimVerdict::kGranted) {
     return Handle(answer.uncertain);
   }
-  if (answer.answer == Answer::kInFlight) {
+  if (answer.answer == ClaimVerdict::kInFlight) {
     world_.sometimes.Count(Situation::kReplayWaited);
     world_.loop.Plan(actor_, std::max<Micros>(answer.wait.count(), world_.config.store_retry),
                      [this] { Claim(); });
@@ -108,7 +108,7 @@ void SimReplay::Complete() {
   const CompleteRequest request{
       world_.log.ids[at_.record->id], token_, {0, at_.partition, at_.record->offset}, "r"};
   window_->Complete(actor_, {&request, 1}, {},
-                    [this](const Status& status, const std::vector<Change>&) {
+                    [this](const Status& status, const std::vector<MarkerChange>&) {
                       if (!status) {
                         world_.loop.Plan(actor_, world_.config.store_retry, [this] { Complete(); });
                         return;

@@ -20,7 +20,7 @@ class SimReplay {
   bool ended() const { return left_.empty() && !busy_; }
 
  private:
-  struct Place {
+  struct Delivery {
     int32_t partition;
     const LogRecord* record;
   };
@@ -35,8 +35,8 @@ class SimReplay {
   Surroundings& world_;
   const std::shared_ptr<SimWindow> window_;
   Rng rng_;
-  std::vector<Place> left_;
-  Place at_{};
+  std::vector<Delivery> left_;
+  Delivery at_{};
   bool busy_ = false;
   uint32_t delivery_ = kNone;
   Token token_;

@@ -109,9 +109,9 @@ void OpenStore::Write(bool sync, bool lands) {
   kept_ = false;
 }
 
-Known OpenStore::Knows() const {
+StoreKnowledge OpenStore::Knows() const {
   const StoreState& state = file_.now();
-  Known known;
+  StoreKnowledge known;
   known.from = state.from;
   known.to = state.to;
   known.offset = state.offset;

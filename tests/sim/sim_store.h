@@ -84,7 +84,7 @@ class OpenStore {
   bool kept() const { return kept_; }
   // `lands`: false for a write that fails and is not there.
   void Write(bool sync, bool lands = true);
-  Known Knows() const;
+  StoreKnowledge Knows() const;
   void Note(const Progress& progress);
   // What is being forgotten is, before the store is closed.
   void EndForgetting();

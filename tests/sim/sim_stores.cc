@@ -18,10 +18,10 @@ const Error kBusy{Code::kUnavailable, Effect::kNone, "busy"};
 // What a request is told whose partition has no open store here: it is not ours.
 void Refuse(ClaimAnswer& answer) {
   answer = ClaimAnswer{};
-  answer.answer = Answer::kFenced;
+  answer.answer = ClaimVerdict::kFenced;
 }
-void Refuse(Change& answer) {
-  answer = Change::kFenced;
+void Refuse(MarkerChange& answer) {
+  answer = MarkerChange::kFenced;
 }
 
 template <class Request>
@@ -51,7 +51,7 @@ SimStores::SimStores(ActorId actor, SimDisk& disk, StoreTools tools)
 
 SimStores::~SimStores() = default;
 
-Result<Known> SimStores::Open(const StoreName& name) {
+Result<StoreKnowledge> SimStores::Open(const StoreName& name) {
   SimStoreFile& file = disk_.At(name.partition);
   if (file.holder() != kWorld && file.holder() != actor_) {
     tools_.sometimes.Count(Situation::kStoreHeld);
@@ -70,10 +70,10 @@ Result<Known> SimStores::Open(const StoreName& name) {
     store = std::make_unique<OpenStore>(name.partition, file, tools_, rng_.Next() | 1);
     store->Stage([owner = std::string(name.owner)](StoreState& state) { state.owner = owner; });
     store->Write(/*sync=*/true);
-    store->engine().owners().Restore(name.source, name.partition, file.now().own,
+    store->engine().owners().Restore(name.source, name.partition, file.now().owner_epoch,
                                      tools_.clock.Boot());
   }
-  Known known = store->Knows();
+  StoreKnowledge known = store->Knows();
   known.source = name.source;
   return known;
 }
@@ -106,7 +106,7 @@ Result<OpenStore*> SimStores::Find(int32_t partition) {
     found->second =
         std::make_unique<OpenStore>(partition, disk_.At(partition), tools_, rng_.Next() | 1);
     found->second->progress = progress;
-    found->second->engine().owners().Restore(0, partition, disk_.At(partition).now().own,
+    found->second->engine().owners().Restore(0, partition, disk_.At(partition).now().owner_epoch,
                                              tools_.clock.Boot());
   }
   return found->second.get();
@@ -155,19 +155,22 @@ Status SimStores::ApplyTo(OpenStore& store, std::span<const Request> requests,
 Status SimStores::Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) {
   return Apply(requests, answers);
 }
-Status SimStores::Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) {
+Status SimStores::Complete(std::span<const CompleteRequest> requests,
+                           std::span<MarkerChange> answers) {
   return Apply(requests, answers);
 }
-Status SimStores::Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) {
+Status SimStores::Release(std::span<const ReleaseRequest> requests,
+                          std::span<MarkerChange> answers) {
   return Apply(requests, answers);
 }
-Status SimStores::Park(std::span<const ParkRequest> requests, std::span<Change> answers) {
+Status SimStores::Park(std::span<const ParkRequest> requests, std::span<MarkerChange> answers) {
   return Apply(requests, answers);
 }
-Status SimStores::Renew(std::span<const RenewRequest> requests, std::span<Change> answers) {
+Status SimStores::Renew(std::span<const RenewRequest> requests, std::span<MarkerChange> answers) {
   return Apply(requests, answers);
 }
-Status SimStores::Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) {
+Status SimStores::Restore(std::span<const RestoreRequest> requests,
+                          std::span<MarkerChange> answers) {
   return Apply(requests, answers);
 }
 
@@ -191,7 +194,7 @@ Result<std::unique_ptr<EffectBatch>> SimStores::NewEffects(uint32_t, int32_t par
 }
 
 Status SimStores::CompleteWith(EffectBatch& effects, std::span<const CompleteRequest> requests,
-                               std::span<Change> answers) {
+                               std::span<MarkerChange> answers) {
   const auto made = EffectOverlay::Of(effects, this);
   if (!made) {
     return made.error();
@@ -212,7 +215,7 @@ Status SimStores::CompleteWith(EffectBatch& effects, std::span<const CompleteReq
     return row == present.end() ? std::nullopt : std::optional(row->second);
   };
   if (!all || !*overlay.Holds(read)) {
-    std::fill_n(answers.begin(), requests.size(), Change::kFenced);
+    std::fill_n(answers.begin(), requests.size(), MarkerChange::kFenced);
     return {};
   }
   const auto rows = overlay.Rows(read);
@@ -239,15 +242,17 @@ Status SimStores::CompleteWith(EffectBatch& effects, std::span<const CompleteReq
   return written;
 }
 
-Result<Own> SimStores::RaiseOwn(uint32_t source, int32_t partition, Own floor) {
+Result<OwnerEpoch> SimStores::RaiseOwnerEpoch(uint32_t source, int32_t partition,
+                                              OwnerEpoch floor) {
   const auto store = Find(partition);
   if (!store || *store == nullptr) {
     return store ? kNotOpen : store.error();
   }
-  const Own own = (*store)->engine().owners().Raise(source, partition, floor, tools_.clock);
-  (*store)->Stage([own](StoreState& state) { state.own = own; });
+  const OwnerEpoch owner_epoch =
+      (*store)->engine().owners().Raise(source, partition, floor, tools_.clock);
+  (*store)->Stage([owner_epoch](StoreState& state) { state.owner_epoch = owner_epoch; });
   (*store)->Write(/*sync=*/true);
-  return own;
+  return owner_epoch;
 }
 
 Status SimStores::Announce(std::span<const Announcement> announcements) {
@@ -268,16 +273,17 @@ Status SimStores::Announce(std::span<const Announcement> announcements) {
   return {};
 }
 
-Status SimStores::Committed(std::span<const Progress> progress, std::span<Change> answers) {
+Status SimStores::Committed(std::span<const Progress> progress, std::span<MarkerChange> answers) {
   for (size_t i = 0; i < progress.size(); i++) {
     const auto store = Find(progress[i].partition);
     if (!store) {
       return store.error();
     }
     const Coordinates at{progress[i].source, progress[i].partition, progress[i].frontier};
-    const bool holds = *store != nullptr && progress[i].own != 0 &&
-                       OwnershipHolds(progress[i].own, (*store)->engine().owners().Find(at));
-    answers[i] = holds ? Change::kMade : Change::kFenced;
+    const bool holds =
+        *store != nullptr && progress[i].owner_epoch != 0 &&
+        OwnershipHolds(progress[i].owner_epoch, (*store)->engine().owners().Find(at));
+    answers[i] = holds ? MarkerChange::kMade : MarkerChange::kFenced;
     if (holds) {
       (*store)->Note(progress[i]);
     }

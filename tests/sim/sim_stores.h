@@ -21,21 +21,24 @@ class SimStores final : public Window {
   ~SimStores() override;
 
   const WindowCapabilities& capabilities() const override { return capabilities_; }
-  Result<Known> Open(const StoreName& name) override;
+  Result<StoreKnowledge> Open(const StoreName& name) override;
   void Close(uint32_t source, int32_t partition) override;
-  Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override;
+  Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t source, int32_t partition, OwnerEpoch floor) override;
   Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override;
-  Status Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) override;
+  Status Complete(std::span<const CompleteRequest> requests,
+                  std::span<MarkerChange> answers) override;
   Result<std::unique_ptr<EffectBatch>> NewEffects(uint32_t source, int32_t partition,
                                                   std::span<const ClaimRequest> granted) override;
   Status CompleteWith(EffectBatch& effects, std::span<const CompleteRequest> requests,
-                      std::span<Change> answers) override;
-  Status Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) override;
-  Status Park(std::span<const ParkRequest> requests, std::span<Change> answers) override;
-  Status Renew(std::span<const RenewRequest> requests, std::span<Change> answers) override;
-  Status Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) override;
+                      std::span<MarkerChange> answers) override;
+  Status Release(std::span<const ReleaseRequest> requests,
+                 std::span<MarkerChange> answers) override;
+  Status Park(std::span<const ParkRequest> requests, std::span<MarkerChange> answers) override;
+  Status Renew(std::span<const RenewRequest> requests, std::span<MarkerChange> answers) override;
+  Status Restore(std::span<const RestoreRequest> requests,
+                 std::span<MarkerChange> answers) override;
   Status Announce(std::span<const Announcement> announcements) override;
-  Status Committed(std::span<const Progress> progress, std::span<Change> answers) override;
+  Status Committed(std::span<const Progress> progress, std::span<MarkerChange> answers) override;
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override;
 
  private:

@@ -7,17 +7,17 @@
 
 namespace oncemq::sim {
 
-bool SimTarget::InstallFence(const DeliveryFacts& by, uint64_t own) {
+bool SimTarget::InstallFence(const DeliveryFacts& by, uint64_t owner_epoch) {
   uint64_t& fence = fences_[{by.partition, by.key}];
-  const bool valid = own >= fence;
-  fence = std::max(fence, own);
+  const bool valid = owner_epoch >= fence;
+  fence = std::max(fence, owner_epoch);
   return valid;
 }
 
-SimTarget::Reply SimTarget::Effect(uint32_t delivery, uint64_t own) {
+SimTarget::Reply SimTarget::Effect(uint32_t delivery, uint64_t owner_epoch) {
   const DeliveryFacts& by = history_.delivery(delivery);
   Reply reply = Reply::kAccepted;
-  if (config_.fence != 0 && !InstallFence(by, own)) {
+  if (config_.fence != 0 && !InstallFence(by, owner_epoch)) {
     reply = Reply::kOldFence;
   } else if (LevelOf(config_) == Level::kGuarded && !Passes(config_, by.id) &&
              !known_.insert(by.id).second) {
@@ -32,7 +32,7 @@ SimTarget::Reply SimTarget::Effect(uint32_t delivery, uint64_t own) {
                    .offset = by.offset,
                    .delivery = delivery,
                    .id = by.id,
-                   .own = own,
+                   .owner_epoch = owner_epoch,
                    .value = static_cast<int64_t>(reply)});
   return reply;
 }

@@ -23,8 +23,8 @@ class SimTarget {
   enum class Reply : uint8_t { kAccepted, kAlreadyDone, kOldFence };
 
   // Before anything is read that the effect depends on.
-  bool InstallFence(const DeliveryFacts& by, uint64_t own);
-  Reply Effect(uint32_t delivery, uint64_t own);
+  bool InstallFence(const DeliveryFacts& by, uint64_t owner_epoch);
+  Reply Effect(uint32_t delivery, uint64_t owner_epoch);
 
  private:
   const Config& config_;

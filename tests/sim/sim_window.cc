@@ -22,7 +22,7 @@ struct SimWindow::Call {
   Done<Reply> done;
   bool late = false;
 
-  void Own(std::span<const Request> from) {
+  void OwnerEpoch(std::span<const Request> from) {
     requests.assign(from.begin(), from.end());
     for (Request& request : requests) {
       request.id = bytes.emplace_back(request.id);
@@ -81,8 +81,8 @@ void SimWindow::Note(const Call<Request, Reply>& call, const Request& request, c
   if constexpr (requires { request.token; }) {
     record.token = request.token;
   }
-  if constexpr (requires { request.own; }) {
-    record.own = request.own;
+  if constexpr (requires { request.owner_epoch; }) {
+    record.owner_epoch = request.owner_epoch;
   }
   if constexpr (std::is_same_v<Reply, ClaimAnswer>) {
     record.value = static_cast<int64_t>(reply.answer);
@@ -90,12 +90,13 @@ void SimWindow::Note(const Call<Request, Reply>& call, const Request& request, c
     sometimes_.Saw(reply.answer);
     sometimes_.Count(Situation::kUncertainGrant, reply.uncertain);
     sometimes_.Count(Situation::kSecondAttempt,
-                     reply.answer == Answer::kGranted && reply.attempt > 1);
+                     reply.answer == ClaimVerdict::kGranted && reply.attempt > 1);
   } else {
     record.value = static_cast<int64_t>(reply);
     sometimes_.Count(Situation::kFencedCompletion,
-                     call.op == Op::kComplete && reply == Change::kFenced);
-    sometimes_.Count(Situation::kFencedRenewal, call.op == Op::kRenew && reply == Change::kFenced);
+                     call.op == Op::kComplete && reply == MarkerChange::kFenced);
+    sometimes_.Count(Situation::kFencedRenewal,
+                     call.op == Op::kRenew && reply == MarkerChange::kFenced);
   }
   history_.Append(record);
 }
@@ -118,7 +119,7 @@ void SimWindow::Send(ActorId who, std::span<const Request> requests, Op op,
                      Done<Reply> done) {
   auto call = std::make_shared<Call<Request, Reply>>();
   *call = {who, op, method, {}, {}, {}, std::move(applied), std::move(done), false};
-  call->Own(requests);
+  call->OwnerEpoch(requests);
   const Trouble trouble = Draw();
   const auto answer = [this, self = shared_from_this(), call](Micros delay, const Status& status) {
     loop_.Plan(call->who, delay, [call, status] { call->done(status, call->replies); });
@@ -157,33 +158,34 @@ void SimWindow::Claim(ActorId who, std::span<const ClaimRequest> requests,
                                   std::move(done));
 }
 void SimWindow::Complete(ActorId who, std::span<const CompleteRequest> requests,
-                         std::function<void()> applied, Done<Change> done) {
-  Send<CompleteRequest, Change>(who, requests, Op::kComplete, &Window::Complete, std::move(applied),
-                                std::move(done));
+                         std::function<void()> applied, Done<MarkerChange> done) {
+  Send<CompleteRequest, MarkerChange>(who, requests, Op::kComplete, &Window::Complete,
+                                      std::move(applied), std::move(done));
 }
 void SimWindow::Release(ActorId who, std::span<const ReleaseRequest> requests,
-                        std::function<void()> applied, Done<Change> done) {
-  Send<ReleaseRequest, Change>(who, requests, Op::kRelease, &Window::Release, std::move(applied),
-                               std::move(done));
+                        std::function<void()> applied, Done<MarkerChange> done) {
+  Send<ReleaseRequest, MarkerChange>(who, requests, Op::kRelease, &Window::Release,
+                                     std::move(applied), std::move(done));
 }
 void SimWindow::Park(ActorId who, std::span<const ParkRequest> requests,
-                     std::function<void()> applied, Done<Change> done) {
-  Send<ParkRequest, Change>(who, requests, Op::kPark, &Window::Park, std::move(applied),
-                            std::move(done));
+                     std::function<void()> applied, Done<MarkerChange> done) {
+  Send<ParkRequest, MarkerChange>(who, requests, Op::kPark, &Window::Park, std::move(applied),
+                                  std::move(done));
 }
 void SimWindow::Restore(ActorId who, std::span<const RestoreRequest> requests,
-                        std::function<void()> applied, Done<Change> done) {
-  Send<RestoreRequest, Change>(who, requests, Op::kRestore, &Window::Restore, std::move(applied),
-                               std::move(done));
+                        std::function<void()> applied, Done<MarkerChange> done) {
+  Send<RestoreRequest, MarkerChange>(who, requests, Op::kRestore, &Window::Restore,
+                                     std::move(applied), std::move(done));
 }
 Status SimWindow::RestoreNow(ActorId who, std::span<const RestoreRequest> requests,
-                             std::span<Change> answers) {
+                             std::span<MarkerChange> answers) {
   if (!healed_ && rng_.Chance(config_.window_refused)) {
     sometimes_.Count(Situation::kCatchUpAskedAgain);
     return Error{Code::kUnavailable, Effect::kNone, "busy"};
   }
-  Call<RestoreRequest, Change> call{who, Op::kRestore, &Window::Restore, {}, {}, {}, {}, {}, false};
-  call.Own(requests);
+  Call<RestoreRequest, MarkerChange> call{who, Op::kRestore, &Window::Restore, {}, {}, {}, {},
+                                          {},  false};
+  call.OwnerEpoch(requests);
   const Status status = Apply(call, requests.size());
   std::copy(call.replies.begin(), call.replies.end(), answers.begin());
   return status;
@@ -191,18 +193,19 @@ Status SimWindow::RestoreNow(ActorId who, std::span<const RestoreRequest> reques
 
 void SimWindow::CompleteWith(ActorId who, std::shared_ptr<EffectBatch> effects,
                              std::span<const CompleteRequest> requests,
-                             std::function<void()> applied, Done<Change> done) {
-  Send<CompleteRequest, Change>(
+                             std::function<void()> applied, Done<MarkerChange> done) {
+  Send<CompleteRequest, MarkerChange>(
       who, requests, Op::kComplete,
       [effects = std::move(effects)](Window& window, std::span<const CompleteRequest> all,
-                                     std::span<Change> replies) {
+                                     std::span<MarkerChange> replies) {
         return window.CompleteWith(*effects, all, replies);
       },
       std::move(applied), std::move(done));
 }
 
-void SimWindow::Renew(ActorId who, std::span<const RenewRequest> requests, Done<Change> done) {
-  Send<RenewRequest, Change>(who, requests, Op::kRenew, &Window::Renew, {}, std::move(done));
+void SimWindow::Renew(ActorId who, std::span<const RenewRequest> requests,
+                      Done<MarkerChange> done) {
+  Send<RenewRequest, MarkerChange>(who, requests, Op::kRenew, &Window::Renew, {}, std::move(done));
 }
 
 void SimWindow::RecordUncertain(ActorId who, std::span<const UncertainCall> calls,
@@ -217,13 +220,13 @@ void SimWindow::RecordUncertain(ActorId who, std::span<const UncertainCall> call
              [done = std::move(done), status] { done(status); });
 }
 
-void SimWindow::RaiseOwn(ActorId who, int32_t partition, Own floor,
-                         std::function<void(const Result<Own>&)> done) {
+void SimWindow::RaiseOwnerEpoch(ActorId who, int32_t partition, OwnerEpoch floor,
+                                std::function<void(const Result<OwnerEpoch>&)> done) {
   const bool comes_late = remote_ && !healed_ && rng_.Chance(config_.raise_late);
   const Trouble trouble = comes_late ? Trouble::kLate : Draw();
-  const auto answer = [this, self = shared_from_this(), who, done](Micros delay,
-                                                                   const Result<Own>& own) {
-    loop_.Plan(who, delay, [done, own] { done(own); });
+  const auto answer = [this, self = shared_from_this(), who, done](
+                          Micros delay, const Result<OwnerEpoch>& owner_epoch) {
+    loop_.Plan(who, delay, [done, owner_epoch] { done(owner_epoch); });
   };
   if (trouble == Trouble::kRefused) {
     answer(OneWay(), Error{Code::kUnavailable, Effect::kNone, "down"});
@@ -237,20 +240,20 @@ void SimWindow::RaiseOwn(ActorId who, int32_t partition, Own floor,
   const Micros there = late ? rng_.Between(1, 6) * config_.call_timeout : OneWay();
   loop_.Plan(kWorld, there,
              [this, self = shared_from_this(), who, partition, floor, trouble, answer, unknown] {
-               const Result<Own> own = engine_->RaiseOwn(0, partition, floor);
-               if (own) {
+               const Result<OwnerEpoch> owner_epoch = engine_->RaiseOwnerEpoch(0, partition, floor);
+               if (owner_epoch) {
                  history_.Append({.time = loop_.now(),
                                   .process = who,
                                   .op = Op::kRaise,
                                   .phase = Phase::kOk,
                                   .partition = partition,
-                                  .own = *own,
+                                  .owner_epoch = *owner_epoch,
                                   .aux = trouble == Trouble::kLate ? 1 : 0});
                }
                if (trouble == Trouble::kLost || trouble == Trouble::kPartial) {
                  answer(config_.call_timeout, unknown);
                } else if (trouble == Trouble::kFine) {
-                 answer(OneWay(), own);
+                 answer(OneWay(), owner_epoch);
                }
              });
 }

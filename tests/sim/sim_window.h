@@ -38,30 +38,30 @@ class SimWindow : public std::enable_shared_from_this<SimWindow> {
   void Claim(ActorId who, std::span<const ClaimRequest> requests, std::function<void()> applied,
              Done<ClaimAnswer> done);
   void Complete(ActorId who, std::span<const CompleteRequest> requests,
-                std::function<void()> applied, Done<Change> done);
+                std::function<void()> applied, Done<MarkerChange> done);
   void Release(ActorId who, std::span<const ReleaseRequest> requests, std::function<void()> applied,
-               Done<Change> done);
+               Done<MarkerChange> done);
   void Park(ActorId who, std::span<const ParkRequest> requests, std::function<void()> applied,
-            Done<Change> done);
+            Done<MarkerChange> done);
   void Restore(ActorId who, std::span<const RestoreRequest> requests, std::function<void()> applied,
-               Done<Change> done);
-  void Renew(ActorId who, std::span<const RenewRequest> requests, Done<Change> done);
+               Done<MarkerChange> done);
+  void Renew(ActorId who, std::span<const RenewRequest> requests, Done<MarkerChange> done);
   // Never late: the caller waits for its answer before any handler.
   void RecordUncertain(ActorId who, std::span<const UncertainCall> calls,
                        std::function<void()> applied, std::function<void(const Status&)> done);
-  void RaiseOwn(ActorId who, int32_t partition, Own floor,
-                std::function<void(const Result<Own>&)> done);
+  void RaiseOwnerEpoch(ActorId who, int32_t partition, OwnerEpoch floor,
+                       std::function<void(const Result<OwnerEpoch>&)> done);
 
   // Level atomic: effects and markers together.
   void CompleteWith(ActorId who, std::shared_ptr<EffectBatch> effects,
                     std::span<const CompleteRequest> requests, std::function<void()> applied,
-                    Done<Change> done);
+                    Done<MarkerChange> done);
 
   // The window itself, for what a process does without a way in between.
   Window& engine() { return *engine_; }
   // At once, for a window in the caller's memory. An error: nothing was changed.
   Status RestoreNow(ActorId who, std::span<const RestoreRequest> requests,
-                    std::span<Change> answers);
+                    std::span<MarkerChange> answers);
 
   void DownUntil(Micros until) { down_until_ = until; }
   void Heal() { healed_ = true; }

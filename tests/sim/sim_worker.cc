@@ -9,7 +9,7 @@
 namespace oncemq::sim {
 namespace {
 
-RunPolicy PolicyOf(const Config& config) {
+BatchPolicy PolicyOf(const Config& config) {
   return {.level = LevelOf(config),
           .window = PlacementOf(config) != Placement::kNone,
           .reject = config.journal != 0 ? RejectPolicy::kJournal : RejectPolicy::kStop,
@@ -37,16 +37,16 @@ SimWorker::SimWorker(ActorId actor, uint32_t number, Surroundings& world, const 
       rng_(static_cast<uint64_t>(world.config.seed) * 977 + actor * 16 + number, "worker"),
       machine_(PolicyOf(world.config), TokensOf(actor, number)) {}
 
-void SimWorker::Begin(Run& run) {
-  run_number_++;
+void SimWorker::Begin(MessageBatch& batch) {
+  batch_number_++;
   effects_.reset();
   watch_.Reset(/*on_poll_thread=*/false, BootTime::max());
-  safe_until_ = run.safe_until;
-  for (const RunItem& item : run.items) {
+  safe_until_ = batch.safe_until;
+  for (const BatchItem& item : batch.items) {
     const uint32_t delivery = static_cast<const SimMessage*>(item.message)->delivery;
     const DeliveryFacts& facts = world_.history.delivery(delivery);
     taken_.push_back(delivery);
-    world_.sometimes.Count(Situation::kCopyInRun, item.copy);
+    world_.sometimes.Count(Situation::kCopyInBatch, item.copy);
     world_.history.Append({.time = world_.loop.now(),
                            .process = actor_,
                            .op = Op::kTake,
@@ -55,12 +55,12 @@ void SimWorker::Begin(Run& run) {
                            .offset = facts.offset,
                            .delivery = delivery,
                            .id = facts.id,
-                           .own = item.own,
-                           .value = static_cast<int64_t>(number_ << 32 | run_number_),
+                           .owner_epoch = item.owner_epoch,
+                           .value = static_cast<int64_t>(number_ << 32 | batch_number_),
                            .aux = static_cast<int64_t>(item.stage)});
   }
   claims_end_.Begin();
-  machine_.Start(run);
+  machine_.Start(batch);
   Later();
 }
 
@@ -68,7 +68,7 @@ void SimWorker::End() {
   taken_.clear();
 }
 
-void SimWorker::StopRunOf(int32_t partition) {
+void SimWorker::StopBatchOf(int32_t partition) {
   if (std::any_of(taken_.begin(), taken_.end(), [&](uint32_t delivery) {
         return world_.history.delivery(delivery).partition == partition;
       })) {
@@ -91,32 +91,32 @@ void SimWorker::Later(Micros most) {
 }
 
 void SimWorker::Step() {
-  const RunStep step = machine_.step();
+  const BatchStep step = machine_.step();
   if (world_.at_step(actor_, step)) {
     return;
   }
   switch (step) {
-    case RunStep::kHandle:
+    case BatchStep::kHandle:
       return Handle();
-    case RunStep::kJournal:
+    case BatchStep::kJournal:
       return Journal();
-    case RunStep::kSettled:
+    case BatchStep::kSettled:
       return process_.Settled(*this);
     default:
       return CallWindow(step);
   }
 }
 
-std::function<void()> SimWorker::Inside(RunStep step) {
+std::function<void()> SimWorker::Inside(BatchStep step) {
   // At the window: this worker may be gone by then.
   return [&world = world_, actor = actor_, step] { world.inside_step(actor, step); };
 }
 
-void SimWorker::CallWindow(RunStep step) {
-  const auto changes = [this](void (RunMachine::*then)(const Status&)) {
-    return [this, then](const Status& status, const std::vector<Change>& replies) {
+void SimWorker::CallWindow(BatchStep step) {
+  const auto changes = [this](void (BatchMachine::*then)(const Status&)) {
+    return [this, then](const Status& status, const std::vector<MarkerChange>& replies) {
       std::copy(replies.begin(), replies.end(), machine_.changes().begin());
-      if (machine_.step() == RunStep::kComplete) {
+      if (machine_.step() == BatchStep::kComplete) {
         watch_.EndCompleting();
       }
       (machine_.*then)(status);
@@ -124,25 +124,25 @@ void SimWorker::CallWindow(RunStep step) {
     };
   };
   switch (step) {
-    case RunStep::kRestore:
+    case BatchStep::kRestore:
       return window_->Restore(actor_, machine_.restores(), Inside(step),
-                              changes(&RunMachine::Restored));
-    case RunStep::kRelease:
+                              changes(&BatchMachine::Restored));
+    case BatchStep::kRelease:
       return window_->Release(actor_, machine_.releases(), Inside(step),
-                              changes(&RunMachine::Released));
-    case RunStep::kComplete:
+                              changes(&BatchMachine::Released));
+    case BatchStep::kComplete:
       watch_.BeginCompleting(machine_);
       if (machine_.Atomic()) {
         world_.sometimes.Count(Situation::kEffectsTogether, machine_.completions().size() > 1);
         return window_->CompleteWith(actor_, std::exchange(effects_, nullptr),
                                      machine_.completions(), Inside(step),
-                                     changes(&RunMachine::Completed));
+                                     changes(&BatchMachine::Completed));
       }
       return window_->Complete(actor_, machine_.completions(), Inside(step),
-                               changes(&RunMachine::Completed));
-    case RunStep::kPark:
-      return window_->Park(actor_, machine_.parks(), Inside(step), changes(&RunMachine::Parked));
-    case RunStep::kRecord: {
+                               changes(&BatchMachine::Completed));
+    case BatchStep::kPark:
+      return window_->Park(actor_, machine_.parks(), Inside(step), changes(&BatchMachine::Parked));
+    case BatchStep::kRecord: {
       const auto then = [this](const Status& status) {
         machine_.Recorded(status);
         Later();
@@ -151,7 +151,7 @@ void SimWorker::CallWindow(RunStep step) {
                  ? then(Status())
                  : window_->RecordUncertain(actor_, machine_.uncertain(), Inside(step), then);
     }
-    case RunStep::kClaim:
+    case BatchStep::kClaim:
       NoteClaims();
       return window_->Claim(actor_, machine_.claims(), Inside(step),
                             [this, sent = clock_.Boot()](const Status& status,
@@ -184,7 +184,7 @@ void SimWorker::NoteClaims() {
                            .delivery = *delivery,
                            .id = world_.history.delivery(*delivery).id,
                            .token = claim.token,
-                           .own = claim.own});
+                           .owner_epoch = claim.owner_epoch});
   }
 }
 
@@ -194,7 +194,7 @@ void SimWorker::Journal() {
     deliveries.push_back(static_cast<const SimMessage*>(entry.item->message)->delivery);
   }
   world_.sometimes.Count(Situation::kRejectJournaled);
-  world_.journal.Write(actor_, std::move(deliveries), Inside(RunStep::kJournal),
+  world_.journal.Write(actor_, std::move(deliveries), Inside(BatchStep::kJournal),
                        [this](const Status& status, uint64_t first) {
                          machine_.Journaled(status, first);
                          Later();
@@ -227,7 +227,7 @@ void SimWorker::Handle() {
 
 void SimWorker::Attempt(const Grant& grant) {
   handling_ = static_cast<const SimMessage*>(grant.item->message)->delivery;
-  own_ = grant.item->own;
+  owner_epoch_ = grant.item->owner_epoch;
   const DeliveryFacts& facts = world_.history.delivery(handling_);
   world_.history.Append({.time = world_.loop.now(),
                          .process = actor_,
@@ -240,7 +240,7 @@ void SimWorker::Attempt(const Grant& grant) {
                          .delivery = handling_,
                          .id = facts.id,
                          .token = grant.token,
-                         .own = own_,
+                         .owner_epoch = owner_epoch_,
                          .value = grant.attempt});
   const Script script = ScriptOf(world_.config, facts.id);
   if (script.time >= world_.config.slow_time && rng_.Chance(500)) {
@@ -268,7 +268,7 @@ void SimWorker::Attempt(const Grant& grant) {
   if (script.end == Script::End::kReject) {
     return Finish(script.time, Reject{"as scripted"});
   }
-  if (world_.config.fence != 0 && !world_.target.InstallFence(facts, own_)) {
+  if (world_.config.fence != 0 && !world_.target.InstallFence(facts, owner_epoch_)) {
     return Finish(script.time, Retry{.not_done = true});  // an old owner's fence: nothing was done
   }
   world_.loop.Plan(actor_, script.time / 2, [this, script, fails] { SendEffect(script, fails); });
@@ -276,15 +276,15 @@ void SimWorker::Attempt(const Grant& grant) {
 
 // A handler that keeps the others waiting: what is not its own message goes on without it.
 void SimWorker::SettleOthersLater(Micros delay) {
-  world_.loop.Plan(actor_, delay, [this, waited = handling_, number = run_number_] {
-    if (handling_ != waited || run_number_ != number || taken_.size() == 1) {
+  world_.loop.Plan(actor_, delay, [this, waited = handling_, number = batch_number_] {
+    if (handling_ != waited || batch_number_ != number || taken_.size() == 1) {
       return;
     }
     std::vector<Settlement> settled;
     machine_.SettleOthers(settled);
     std::vector<uint32_t> others = std::exchange(taken_, {waited});
     std::erase(others, waited);
-    world_.sometimes.Count(Situation::kRunSplit);
+    world_.sometimes.Count(Situation::kBatchSplit);
     process_.Settle(others, settled);
   });
 }
@@ -292,22 +292,23 @@ void SimWorker::SettleOthersLater(Micros delay) {
 void SimWorker::SendEffect(const Script& script, bool fails) {
   const Micros there = rng_.Between(1, kMilli);
   const bool lost = !world_.healed && rng_.Chance(world_.config.effect_lost);
-  world_.loop.Plan(kWorld, there,
-                   [this, &world = world_, actor = actor_, delivery = handling_, own = own_, script,
-                    fails, lost, back = rng_.Between(1, kMilli)] {
-                     const auto reply = world.target.Effect(delivery, own);
-                     world.inside_step(actor, RunStep::kHandle);
-                     world.loop.Plan(actor, lost ? world.config.call_timeout : back,
-                                     [this, reply, script, fails, lost] {
-                                       if (lost || fails) {
-                                         return Finish(1, Retry{});
-                                       }
-                                       if (reply == SimTarget::Reply::kOldFence) {
-                                         return Finish(1, Retry{.not_done = true});
-                                       }
-                                       Finish(script.time / 2, Done{"r"});
-                                     });
-                   });
+  world_.loop.Plan(
+      kWorld, there,
+      [this, &world = world_, actor = actor_, delivery = handling_, owner_epoch = owner_epoch_,
+       script, fails, lost, back = rng_.Between(1, kMilli)] {
+        const auto reply = world.target.Effect(delivery, owner_epoch);
+        world.inside_step(actor, BatchStep::kHandle);
+        world.loop.Plan(actor, lost ? world.config.call_timeout : back,
+                        [this, reply, script, fails, lost] {
+                          if (lost || fails) {
+                            return Finish(1, Retry{});
+                          }
+                          if (reply == SimTarget::Reply::kOldFence) {
+                            return Finish(1, Retry{.not_done = true});
+                          }
+                          Finish(script.time / 2, Done{"r"});
+                        });
+      });
 }
 
 void SimWorker::Finish(Micros delay, Outcome outcome) {
@@ -324,7 +325,7 @@ void SimWorker::Finish(Micros delay, Outcome outcome) {
                            .offset = facts.offset,
                            .delivery = handling_,
                            .id = facts.id,
-                           .own = own_,
+                           .owner_epoch = owner_epoch_,
                            .value = static_cast<int64_t>(outcome.index())});
     handling_ = kNone;
     if (effects_ != nullptr) {
@@ -342,12 +343,12 @@ void SimWorker::RenewLater() {
   if (world_.config.renew == 0 || PlacementOf(world_.config) == Placement::kNone) {
     return;
   }
-  world_.loop.Plan(actor_, world_.config.lease / 3, [this, number = run_number_] {
-    if (number != run_number_ || idle()) {
+  world_.loop.Plan(actor_, world_.config.lease / 3, [this, number = batch_number_] {
+    if (number != batch_number_ || idle()) {
       return;
     }
     const microseconds every(world_.config.lease / 3);
-    const RunWatch::Look look = watch_.Tick(clock_.Boot(), every);
+    const BatchWatch::Look look = watch_.Tick(clock_.Boot(), every);
     std::vector<RenewRequest> claims;
     for (const HeldClaim& claim : look.renew) {
       claims.push_back({claim.id, claim.token, claim.at});
@@ -355,10 +356,11 @@ void SimWorker::RenewLater() {
     if (!claims.empty()) {
       window_->Renew(actor_, claims,
                      [this, number, round = claims_end_.round(), sent = clock_.Boot()](
-                         const Status& status, const std::vector<Change>& replies) {
-                       const bool lost = status && std::find(replies.begin(), replies.end(),
-                                                             Change::kFenced) != replies.end();
-                       if (lost && number == run_number_) {
+                         const Status& status, const std::vector<MarkerChange>& replies) {
+                       const bool lost =
+                           status && std::find(replies.begin(), replies.end(),
+                                               MarkerChange::kFenced) != replies.end();
+                       if (lost && number == batch_number_) {
                          watch_.StopHandling();
                        } else if (status && !lost) {
                          claims_end_.Renewed(round, sent);

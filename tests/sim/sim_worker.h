@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SimWorker: one worker of a process with its RunMachine. Each step of a run is an event of its
+// SimWorker: one worker of a process with its BatchMachine. Each step of a run is an event of its
 // own, and so is each part of a handler call: it may be the last thing that the process does.
 //
 // Thread safety: none.
@@ -9,9 +9,9 @@
 #include <span>
 #include <vector>
 
+#include "batch_watch.h"
 #include "claims_end.h"
-#include "oncemq/framework/run_machine.h"
-#include "run_watch.h"
+#include "oncemq/framework/batch_machine.h"
 #include "surroundings.h"
 
 namespace oncemq::sim {
@@ -26,9 +26,9 @@ class SimWorker {
             SimProcess& process, std::shared_ptr<SimWindow> window);
 
   bool idle() const { return taken_.empty(); }
-  void Begin(Run& run);
+  void Begin(MessageBatch& batch);
   // No further handler of this run starts, if it holds a message of the partition.
-  void StopRunOf(int32_t partition);
+  void StopBatchOf(int32_t partition);
   bool Handles(int32_t partition) const;
   bool Holds(int32_t partition) const;  // a message of it, in any state
 
@@ -40,7 +40,7 @@ class SimWorker {
  private:
   void Later(Micros most = 200);
   void Step();
-  void CallWindow(RunStep step);
+  void CallWindow(BatchStep step);
   void NoteClaims();
   void Journal();
   void Handle();
@@ -52,7 +52,7 @@ class SimWorker {
   Status Book(const DeliveryFacts& facts);
   void Finish(Micros delay, Outcome outcome);
   void RenewLater();
-  std::function<void()> Inside(RunStep step);
+  std::function<void()> Inside(BatchStep step);
 
   const ActorId actor_;
   const uint64_t number_;
@@ -61,15 +61,15 @@ class SimWorker {
   SimProcess& process_;
   const std::shared_ptr<SimWindow> window_;
   Rng rng_;
-  RunMachine machine_;
-  RunWatch watch_;
+  BatchMachine machine_;
+  BatchWatch watch_;
   ClaimsEnd claims_end_;
   std::shared_ptr<EffectBatch> effects_;  // of the run, at the level atomic
   std::vector<uint32_t> taken_;           // deliveries
   BootTime safe_until_{};
   uint32_t handling_ = kNone;  // the delivery whose handler runs
-  uint64_t own_ = 0;           // and its ownership
-  uint64_t run_number_ = 0;
+  uint64_t owner_epoch_ = 0;   // and its ownership
+  uint64_t batch_number_ = 0;
   bool calling_ = false;  // handlers of the run are being called
 };
 

@@ -23,7 +23,7 @@ bool SimWorker::OpenEffects(const Grant& grant) {
 void SimWorker::WriteEffects(const Script& script, Outcome outcome) {
   world_.loop.Plan(actor_, script.time / 2, [this, script, outcome = std::move(outcome)]() mutable {
     const Status booked = Book(world_.history.delivery(handling_));
-    world_.inside_step(actor_, RunStep::kHandle);
+    world_.inside_step(actor_, BatchStep::kHandle);
     Finish(1 + script.time / 2, booked ? std::move(outcome) : Outcome(Retry{.not_done = true}));
   });
 }

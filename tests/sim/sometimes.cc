@@ -108,15 +108,15 @@ std::string Describe(Situation situation) {
   return std::string(kNames[index]);
 }
 
-void Sometimes::Saw(Answer answer) {
-  Count(Situation::kClaimInFlight, answer == Answer::kInFlight);
-  Count(Situation::kClaimDuplicate, answer == Answer::kDuplicate);
-  Count(Situation::kClaimAttached, answer == Answer::kAttached);
-  Count(Situation::kClaimConflict, answer == Answer::kConflict);
-  Count(Situation::kClaimFenced, answer == Answer::kFenced);
+void Sometimes::Saw(ClaimVerdict answer) {
+  Count(Situation::kClaimInFlight, answer == ClaimVerdict::kInFlight);
+  Count(Situation::kClaimDuplicate, answer == ClaimVerdict::kDuplicate);
+  Count(Situation::kClaimAttached, answer == ClaimVerdict::kAttached);
+  Count(Situation::kClaimConflict, answer == ClaimVerdict::kConflict);
+  Count(Situation::kClaimFenced, answer == ClaimVerdict::kFenced);
 }
 
-void Sometimes::CrashAt(RunStep step, bool inside) {
+void Sometimes::CrashAt(BatchStep step, bool inside) {
   const auto first = inside ? Situation::kCrashInStep : Situation::kCrashAtStep;
   Count(static_cast<Situation>(static_cast<size_t>(first) + static_cast<size_t>(step)));
 }

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "oncemq/dedup/window.h"
-#include "oncemq/framework/run_machine.h"
+#include "oncemq/framework/batch_machine.h"
 
 namespace oncemq::sim {
 
@@ -24,7 +24,7 @@ enum class Situation : uint8_t {
   kSecondAttempt,  // an id was granted that had been claimed before: a takeover
   kUncertainGrant,
   kLeaseTakeover,  // taken over because the lease had ended
-  kOwnTakeover,    // taken over by the partition's new owner
+  kOwnerTakeover,  // taken over by the partition's new owner
   kFencedCompletion,
   kFencedRenewal,
   kReplyLost,         // a call took effect and its reply did not come
@@ -34,19 +34,19 @@ enum class Situation : uint8_t {
   kStaleSettlement,       // a run ended after its assignment had
   kStaleApplied,          // and its handler had its effect
   kReturnedWhileRunning,  // a partition came back while a delivery of its earlier assignment ran
-  kCopyInRun,             // two deliveries of one id in one run
+  kCopyInBatch,           // two deliveries of one id in one run
   kCopyWaited,            // a delivery waited for the outcome of another one in the same process
   kRewound,               // the same offset twice in one assignment
   kRewoundUnfinished,     // and the first one was not finished
   kCarried,               // a delivery was finished according to the commit's map
   kCarriedNotDone,        // the same, and the commit says that it is not done
   kMapCut,                // the map did not fit
-  kRunSplit,              // a handler took long, the rest of its run went on without it
+  kBatchSplit,            // a handler took long, the rest of its run went on without it
   kRetried,
   kRejectJournaled,
-  kPassed,   // a message without an id was handled beside the window
-  kStopped,  // a policy stopped a partition
-  kOwnLost,  // the window refused an ownership while commits still worked: start over
+  kPassed,         // a message without an id was handled beside the window
+  kStopped,        // a policy stopped a partition
+  kOwnershipLost,  // the window refused an ownership while commits still worked: start over
   kCommitRefused,
   kCommitUnknown,
   kCommitByOldGeneration,  // refused although the partition was still ours
@@ -108,8 +108,8 @@ class Sometimes {
   void Count(Situation situation, bool when = true) {
     counts_[static_cast<size_t>(situation)] += when ? 1 : 0;
   }
-  void Saw(Answer answer);
-  void CrashAt(RunStep step, bool inside);
+  void Saw(ClaimVerdict answer);
+  void CrashAt(BatchStep step, bool inside);
   void Add(const Sometimes& other);
   uint64_t count(Situation situation) const { return counts_[static_cast<size_t>(situation)]; }
 

@@ -31,7 +31,7 @@ int64_t Count(const RunResult& result, Wanted wanted) {
   return std::count_if(records.begin(), records.end(), wanted);
 }
 
-inline int64_t Answers(const RunResult& result, Answer answer) {
+inline int64_t Answers(const RunResult& result, ClaimVerdict answer) {
   return Count(result, [&](const Record& record) {
     return record.op == Op::kClaim && record.phase == Phase::kOk &&
            record.value == static_cast<int64_t>(answer);

@@ -116,10 +116,11 @@ TEST(StoreScenarios, DowntimeLetsNoCopyThroughAndRefusesNoBacklog) {
     Config config = Ageing(level);
     config.processes = 1;
     Strike(config, FaultKind::kCrash, 6 * kSecond, 9 * kSecond);
-    EXPECT_GT(
-        Met(config, Situation::kFreshCopyKnown,
-            [](const RunResult& result) { EXPECT_EQ(Answers(result, Answer::kOutsideWindow), 0); }),
-        0U);
+    EXPECT_GT(Met(config, Situation::kFreshCopyKnown,
+                  [](const RunResult& result) {
+                    EXPECT_EQ(Answers(result, ClaimVerdict::kOutsideWindow), 0);
+                  }),
+              0U);
     EXPECT_GT(Met(config, Situation::kAged), 0U);
   }
 }
@@ -134,10 +135,11 @@ TEST(StoreScenarios, OnlyWhatWasAcknowledgedIsForgotten) {
   for (int64_t i = 1; i <= 4; i++) {
     Strike(config, FaultKind::kCrash, i * 13 * kSecond, kSecond);
   }
-  EXPECT_GT(
-      Met(config, Situation::kAnnouncedNotCommitted,
-          [](const RunResult& result) { EXPECT_EQ(Answers(result, Answer::kOutsideWindow), 0); }),
-      0U);
+  EXPECT_GT(Met(config, Situation::kAnnouncedNotCommitted,
+                [](const RunResult& result) {
+                  EXPECT_EQ(Answers(result, ClaimVerdict::kOutsideWindow), 0);
+                }),
+            0U);
   EXPECT_GT(Met(config, Situation::kAged), 0U);
 }
 
@@ -147,10 +149,11 @@ TEST(StoreScenarios, AFirstDeliveryIsNeverTooOld) {
   config.stamps = 100;
   Strike(config, FaultKind::kCrash, 9 * kSecond, kSecond);
   Strike(config, FaultKind::kCrash, 9 * kSecond, kSecond, 1);
-  EXPECT_GT(
-      Met(config, Situation::kFirstIsNeverOld,
-          [](const RunResult& result) { EXPECT_EQ(Answers(result, Answer::kOutsideWindow), 0); }),
-      0U);
+  EXPECT_GT(Met(config, Situation::kFirstIsNeverOld,
+                [](const RunResult& result) {
+                  EXPECT_EQ(Answers(result, ClaimVerdict::kOutsideWindow), 0);
+                }),
+            0U);
 }
 
 // Rule 27: much is finished above a stuck head when the power goes. What a commit has named, in its
@@ -201,7 +204,7 @@ TEST(StoreScenarios, WhereMapAndStoreDisagreeTheMarkerIsRepairedOrTheHandlerRuns
     int64_t repaired = 0;
     const uint64_t again = Met(config, Situation::kStoreRolledBack, [&](const RunResult& result) {
       repaired += Count(result, [](const Record& record) {
-        return record.op == Op::kSettle && FateOf(record) == Fate::kRestored;
+        return record.op == Op::kSettle && FateOf(record) == DeliveryFate::kRestored;
       });
     });
     EXPECT_GT(level == Level::kAtomic ? again : static_cast<uint64_t>(repaired), 0U);

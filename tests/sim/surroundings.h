@@ -14,7 +14,7 @@
 #include "event_loop.h"
 #include "history.h"
 #include "log.h"
-#include "oncemq/framework/run_machine.h"
+#include "oncemq/framework/batch_machine.h"
 #include "rng.h"
 #include "sim_broker.h"
 #include "sim_target.h"
@@ -98,8 +98,8 @@ struct Surroundings {
   // The delivery that a token was claimed for, once its handler is called.
   std::map<std::pair<uint64_t, uint64_t>, uint32_t> handled = {};
   // True: the process dies here; its code returns at once and touches nothing.
-  std::function<bool(ActorId, RunStep)> at_step;
-  std::function<void(ActorId, RunStep)> inside_step;
+  std::function<bool(ActorId, BatchStep)> at_step;
+  std::function<void(ActorId, BatchStep)> inside_step;
   std::function<void(ActorId)> left;                 // a closing process is done
   std::function<void(const std::string&)> incident;  // what must never happen did
   // A partition does not start: somebody has to look after it.

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "config.h"
-#include "oncemq/framework/run_machine.h"
+#include "oncemq/framework/batch_machine.h"
 #include "rng.h"
 
 namespace oncemq::sim {
@@ -138,7 +138,7 @@ void Beyond(Rng& rng, Config& c) {
     c.faults.push_back({.kind = FaultKind::kCrashInStep,
                         .at = rng.Between(10 * kMilli, c.faults_until),
                         .slot = rng.Between(0, c.processes - 1),
-                        .value = static_cast<int64_t>(RunStep::kPark)});
+                        .value = static_cast<int64_t>(BatchStep::kPark)});
   }
   if (rng.Chance(60)) {
     c.remember = rng.Between(4, 60);

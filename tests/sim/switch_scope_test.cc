@@ -29,8 +29,8 @@ struct Store {
 struct Player {
   uint8_t copy = 0;  // number of the record that it has seen last
   int copy_age = 0;
-  int seen_age = 0;  // since it first saw that one
-  uint8_t asks = 0;  // the record by which it has begun to ask two stores
+  int seen_age = 0;      // since it first saw that one
+  uint8_t requests = 0;  // the record by which it has begun to ask two stores
   bool asking = false;
   int asked_age = 0;
   int believes = 0;  // ticks left
@@ -82,7 +82,7 @@ class SwitchScope {
     }
     for (const Player& player : state.players) {
       key += {static_cast<char>(player.copy),     static_cast<char>(player.copy_age),
-              static_cast<char>(player.seen_age), static_cast<char>(player.asks),
+              static_cast<char>(player.seen_age), static_cast<char>(player.requests),
               static_cast<char>(player.asking),   static_cast<char>(player.asked_age),
               static_cast<char>(player.believes)};
     }
@@ -154,7 +154,7 @@ class SwitchScope {
       player.believes = kLease;
     } else {
       player.asking = true;
-      player.asks = player.copy;
+      player.requests = player.copy;
       player.asked_age = 0;
     }
     Visit(state);
@@ -166,7 +166,7 @@ class SwitchScope {
     if (!player.asking) {
       return;
     }
-    const SwitchRecord& record = records_[player.asks];
+    const SwitchRecord& record = records_[player.requests];
     const bool taken = Take(state.stores[At(record.to)], static_cast<int>(who), record.epoch);
     Store& first = state.stores[At(record.from)];
     if (taken) {

@@ -34,7 +34,7 @@ constexpr uint32_t kLimit = 2;
 constexpr std::string_view kAlike = "whoever";
 
 struct Held {
-  LockAsk ask;
+  AcquireRequest request;
   BootTime until;           // believed
   bool asked_back = false;  // and has to hear of it
 };
@@ -44,8 +44,8 @@ struct Process {
   std::array<std::shared_ptr<RemoteLocks>, 2> remotes;
   std::shared_ptr<SwitchedLocks> locks;
   std::vector<Held> held;
-  std::optional<LockAsk> unanswered;  // asked again by the same token
-  bool busy = false;                  // a call of it is under way
+  std::optional<AcquireRequest> unanswered;  // asked again by the same token
+  bool busy = false;                         // a call of it is under way
 };
 
 class SwitchWorld {
@@ -147,39 +147,39 @@ class SwitchWorld {
     inside_board_ = false;
   }
 
-  LockAsk NewAsk() {
-    LockAsk ask{.name = rng_.Chance(300) ? "fenced" : "x",
-                .token = {1, ++tokens_},
-                .queue = false,
-                .lease = kWorldLease,
-                .place = kWorldLease,
-                .who = kAlike};
-    ask.fenced = ask.name == "fenced";
-    if (!ask.fenced && rng_.Chance(500)) {
-      ask.name = rng_.Chance(500) ? "read" : "counted";
+  AcquireRequest NewRequest() {
+    AcquireRequest request{.name = rng_.Chance(300) ? "fenced" : "x",
+                           .token = {1, ++tokens_},
+                           .queue = false,
+                           .lease = kWorldLease,
+                           .queue_lease = kWorldLease,
+                           .who = kAlike};
+    request.fenced = request.name == "fenced";
+    if (!request.fenced && rng_.Chance(500)) {
+      request.name = rng_.Chance(500) ? "read" : "counted";
       if (rng_.Chance(800)) {
-        ask.mode = ask.name == "read" ? LockMode::kShared : LockMode::kCounted;
-        ask.limit = ask.mode == LockMode::kCounted ? kLimit : 0;
+        request.mode = request.name == "read" ? LockMode::kShared : LockMode::kCounted;
+        request.limit = request.mode == LockMode::kCounted ? kLimit : 0;
       }
     }
     if (rng_.Chance(700)) {
-      ask.who = *names_of_askers_.insert(std::to_string(tokens_)).first;
+      request.who = *names_of_askers_.insert(std::to_string(tokens_)).first;
     }
-    return ask;
+    return request;
   }
 
   void Ask(Process& process) {
-    LockAsk ask = NewAsk();
+    AcquireRequest request = NewRequest();
     if (process.unanswered) {
-      ask = *process.unanswered;
+      request = *process.unanswered;
       seen_["asked again"]++;
     }
     const BootTime asked_at = clock_.Boot();
-    const auto answer = process.locks->Ask(ask);
+    const auto answer = process.locks->Ask(request);
     process.unanswered.reset();
     if (!answer) {
       if (answer.error().effect == Effect::kUnknown) {
-        process.unanswered = ask;
+        process.unanswered = request;
       }
       return;
     }
@@ -188,48 +188,48 @@ class SwitchWorld {
     }
     const BootTime until = asked_at + kWorldLease;
     if (until <= clock_.Boot()) {
-      process.unanswered = ask;  // came too late to be relied on
+      process.unanswered = request;  // came too late to be relied on
       return;
     }
-    Granted(ask, answer->fence);
-    process.held.push_back({ask, until});
+    Granted(request, answer->fence);
+    process.held.push_back({request, until});
   }
 
-  void Granted(const LockAsk& ask, const Fence& fence) {
+  void Granted(const AcquireRequest& request, const Fence& fence) {
     seen_[std::string("granted in ") + std::string(ModeNow())]++;
     // Of what is fenced, the old store and the new one may grant at a time: their targets decide.
-    std::set<Fence>& fences = fences_[std::string(ask.name)];
+    std::set<Fence>& fences = fences_[std::string(request.name)];
     if (!fences.insert(fence).second) {
       Wrong("two grants with one fence");
     }
-    if (ask.fenced || evicted_.contains(ask.who)) {
+    if (request.fenced || evicted_.contains(request.who)) {
       return;
     }
     // Those who share may hear of their grants in any order.
-    if (ask.mode == LockMode::kExclusive && fence != *fences.rbegin()) {
+    if (request.mode == LockMode::kExclusive && fence != *fences.rbegin()) {
       Wrong("a fence that is not greater, of epoch " + std::to_string(fence.epoch));
     }
     uint32_t beside = 0;
-    for (const LockAsk& other : Believers(ask.name)) {
+    for (const AcquireRequest& other : Believers(request.name)) {
       beside++;
-      if (other.mode != ask.mode || ask.mode == LockMode::kExclusive) {
+      if (other.mode != request.mode || request.mode == LockMode::kExclusive) {
         Wrong("two believe");
       }
     }
-    if (ask.mode == LockMode::kCounted && beside >= kLimit) {
+    if (request.mode == LockMode::kCounted && beside >= kLimit) {
       Wrong("more believe than may");
     }
-    seen_[std::string(ask.name) + " together"] += beside > 0 ? 1 : 0;
+    seen_[std::string(request.name) + " together"] += beside > 0 ? 1 : 0;
   }
 
   // Who was evicted may, until it hears of it.
-  std::vector<LockAsk> Believers(std::string_view name) const {
-    std::vector<LockAsk> believers;
+  std::vector<AcquireRequest> Believers(std::string_view name) const {
+    std::vector<AcquireRequest> believers;
     for (const Process& process : processes_) {
       for (const Held& held : process.held) {
-        if (held.ask.name == name && held.until > clock_.Boot() &&
-            !evicted_.contains(held.ask.who)) {
-          believers.push_back(held.ask);
+        if (held.request.name == name && held.until > clock_.Boot() &&
+            !evicted_.contains(held.request.who)) {
+          believers.push_back(held.request);
         }
       }
     }
@@ -260,15 +260,15 @@ class SwitchWorld {
     const bool drains = process.locks->Progress().phase == SwitchMode::kDrain;
     inside_board_ = false;
     std::set<Token> held;
-    for (const LockAsk& ask : Believers("x")) {
-      held.insert(ask.token);
+    for (const AcquireRequest& request : Believers("x")) {
+      held.insert(request.token);
     }
     if (!process.locks->AskBack("x") || drains) {
       return;
     }
     for (Process& each : processes_) {
       for (Held& one : each.held) {
-        one.asked_back = one.asked_back || held.contains(one.ask.token);
+        one.asked_back = one.asked_back || held.contains(one.request.token);
       }
     }
   }
@@ -278,8 +278,8 @@ class SwitchWorld {
       return;
     }
     const size_t at = rng_.Below(process.held.size());
-    const LockAsk ask = process.held[at].ask;
-    const LockClaim claim{ask.name, ask.token, kWorldLease};
+    const AcquireRequest request = process.held[at].request;
+    const LockClaim claim{request.name, request.token, kWorldLease};
     Extended answer{};
     const bool asked_back = process.held[at].asked_back;
     const BootTime asked_at = clock_.Boot();
@@ -305,9 +305,9 @@ class SwitchWorld {
     if (process.held.empty()) {
       return;
     }
-    const LockAsk ask = process.held.back().ask;
+    const AcquireRequest request = process.held.back().request;
     process.held.pop_back();  // nothing is believed from the sending on
-    const LockClaim claim{ask.name, ask.token};
+    const LockClaim claim{request.name, request.token};
     Freed answer{};
     seen_["freed"] += process.locks->Free({&claim, 1}, {&answer, 1}).has_value() ? 1 : 0;
   }

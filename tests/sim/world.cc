@@ -49,8 +49,8 @@ World::World(const Config& config)
   for (size_t i = 0; i < log_.ids.size(); i++) {
     id_numbers_[log_.ids[i]] = static_cast<uint32_t>(i);
   }
-  surroundings_.at_step = [this](ActorId actor, RunStep step) { return AtStep(actor, step); };
-  surroundings_.inside_step = [this](ActorId actor, RunStep step) { InsideStep(actor, step); };
+  surroundings_.at_step = [this](ActorId actor, BatchStep step) { return AtStep(actor, step); };
+  surroundings_.inside_step = [this](ActorId actor, BatchStep step) { InsideStep(actor, step); };
   surroundings_.left = [this](ActorId actor) { End(actor, false); };
   surroundings_.incident = [this](const std::string& what) { Incident(what); };
   loop_.before_actor = [this](ActorId actor) { BeforeEvent(actor); };
@@ -118,7 +118,7 @@ void World::NoteEffect(ActorId actor, const CompleteRequest& request) {
                    .offset = facts.offset,
                    .delivery = delivery,
                    .id = facts.id,
-                   .own = 1});
+                   .owner_epoch = 1});
 }
 
 std::shared_ptr<SimWindow> World::WindowFor(std::unique_ptr<Window> engine, bool shared) {
@@ -201,7 +201,7 @@ void World::BeforeEvent(ActorId actor) {
   }
 }
 
-bool World::AtStep(ActorId actor, RunStep step) {
+bool World::AtStep(ActorId actor, BatchStep step) {
   for (Fault& fault : armed_) {
     const Slot& slot = slots_[static_cast<size_t>(fault.slot)];
     if (fault.kind == FaultKind::kCrashAtStep && slot.actor == actor &&
@@ -215,7 +215,7 @@ bool World::AtStep(ActorId actor, RunStep step) {
   return false;
 }
 
-void World::InsideStep(ActorId actor, RunStep step) {
+void World::InsideStep(ActorId actor, BatchStep step) {
   for (Fault& fault : armed_) {
     const Slot& slot = slots_[static_cast<size_t>(fault.slot)];
     if (fault.kind == FaultKind::kCrashInStep && slot.actor == actor &&

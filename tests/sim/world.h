@@ -55,9 +55,9 @@ class World {
   void Crash(size_t slot, Micros restart);
   Slot* SlotOf(ActorId actor);
   void BeforeEvent(ActorId actor);
-  bool AtStep(ActorId actor, RunStep step);
+  bool AtStep(ActorId actor, BatchStep step);
   bool DiesForgetting(ActorId actor, int32_t partition, ForgetStep step);
-  void InsideStep(ActorId actor, RunStep step);
+  void InsideStep(ActorId actor, BatchStep step);
   void Play(const Fault& fault);
   void Strike(const Fault& fault, size_t slot);
   void ResetOffset(const Fault& fault);

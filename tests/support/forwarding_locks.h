@@ -21,9 +21,10 @@ class ForwardingLocks : public LockEngine {
   explicit ForwardingLocks(std::shared_ptr<LockEngine> inner) : inner_(std::move(inner)) {}
 
   const LockCapabilities& capabilities() const override { return inner_->capabilities(); }
-  Result<LockAnswer> Ask(const LockAsk& ask) override { return inner_->Ask(ask); }
-  Status Await(const LockAsk& ask, BootTime until, const std::stop_token& stop) override {
-    return inner_->Await(ask, until, stop);
+  Result<LockAnswer> Ask(const AcquireRequest& request) override { return inner_->Ask(request); }
+  Status Await(const AcquireRequest& request, BootTime until,
+               const std::stop_token& stop) override {
+    return inner_->Await(request, until, stop);
   }
   Status Extend(std::span<const LockClaim> claims, std::span<Extended> answers) override {
     return inner_->Extend(claims, answers);

@@ -23,11 +23,12 @@ class RemoteLocks final : public LockEngine {
   std::function<void()> on_its_way = [] {};
 
   const LockCapabilities& capabilities() const override { return there_->capabilities(); }
-  Result<LockAnswer> Ask(const LockAsk& ask) override {
-    return Over<Result<LockAnswer>>([&] { return there_->Ask(ask); });
+  Result<LockAnswer> Ask(const AcquireRequest& request) override {
+    return Over<Result<LockAnswer>>([&] { return there_->Ask(request); });
   }
-  Status Await(const LockAsk& ask, BootTime until, const std::stop_token& stop) override {
-    return there_->Await(ask, until, stop);
+  Status Await(const AcquireRequest& request, BootTime until,
+               const std::stop_token& stop) override {
+    return there_->Await(request, until, stop);
   }
   Status Extend(std::span<const LockClaim> claims, std::span<Extended> answers) override {
     return Over<Status>([&] { return there_->Extend(claims, answers); });

@@ -34,7 +34,8 @@ class ShakyLocks final : public ForwardingLocks {
   std::atomic<Fault> on_free{Fault::kNone};
   std::function<void()> when_granted = [] {};  // before the asker hears of it; set before
   std::function<void()> before_free = [] {};   // set before
-  std::function<void(std::string_view)> before_ask = [](std::string_view) {};  // while none asks
+  // while none asks
+  std::function<void(std::string_view)> before_request = [](std::string_view) {};
   LockDoubts doubts;
   std::atomic<int> asks{0};
   std::atomic<int> extends{0};
@@ -57,18 +58,19 @@ class ShakyLocks final : public ForwardingLocks {
   }
 
   const LockCapabilities& capabilities() const override { return can_; }
-  Result<LockAnswer> Ask(const LockAsk& ask) override {
+  Result<LockAnswer> Ask(const AcquireRequest& request) override {
     asks++;
-    before_ask(ask.name);
+    before_request(request.name);
     Result<LockAnswer> answer = LockAnswer{};
-    const Status done = With(on_ask, [&] { answer = ForwardingLocks::Ask(ask); });
+    const Status done = With(on_ask, [&] { answer = ForwardingLocks::Ask(request); });
     if (answer && answer->kind == LockAnswer::Kind::kGranted) {
       when_granted();
     }
     return done ? answer : Result<LockAnswer>(done.error());
   }
-  Status Await(const LockAsk& ask, BootTime until, const std::stop_token& stop) override {
-    return on_await == Fault::kNone ? ForwardingLocks::Await(ask, until, stop)
+  Status Await(const AcquireRequest& request, BootTime until,
+               const std::stop_token& stop) override {
+    return on_await == Fault::kNone ? ForwardingLocks::Await(request, until, stop)
                                     : Status(Error{Code::kUnavailable, Effect::kNone, "deaf"});
   }
   Status Extend(std::span<const LockClaim> claims, std::span<Extended> answers) override {

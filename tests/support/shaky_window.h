@@ -21,8 +21,9 @@ class ShakyWindow final : public Window {
   std::atomic<int> renewals{0};
 
   const WindowCapabilities& capabilities() const override { return inner_->capabilities(); }
-  Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override {
-    return down ? Result<Own>(Down()) : inner_->RaiseOwn(source, partition, floor);
+  Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t source, int32_t partition,
+                                     OwnerEpoch floor) override {
+    return down ? Result<OwnerEpoch>(Down()) : inner_->RaiseOwnerEpoch(source, partition, floor);
   }
   Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override {
     if (damaged) {
@@ -30,24 +31,27 @@ class ShakyWindow final : public Window {
     }
     return down ? Status(Down()) : inner_->Claim(requests, answers);
   }
-  Status Complete(std::span<const CompleteRequest> requests, std::span<Change> changes) override {
+  Status Complete(std::span<const CompleteRequest> requests,
+                  std::span<MarkerChange> changes) override {
     return down ? Status(Down()) : inner_->Complete(requests, changes);
   }
-  Status Release(std::span<const ReleaseRequest> requests, std::span<Change> changes) override {
+  Status Release(std::span<const ReleaseRequest> requests,
+                 std::span<MarkerChange> changes) override {
     return down ? Status(Down()) : inner_->Release(requests, changes);
   }
-  Status Park(std::span<const ParkRequest> requests, std::span<Change> changes) override {
+  Status Park(std::span<const ParkRequest> requests, std::span<MarkerChange> changes) override {
     return down ? Status(Down()) : inner_->Park(requests, changes);
   }
-  Status Renew(std::span<const RenewRequest> requests, std::span<Change> changes) override {
+  Status Renew(std::span<const RenewRequest> requests, std::span<MarkerChange> changes) override {
     renewals++;
     if (renewals_fenced) {
-      std::fill(changes.begin(), changes.end(), Change::kFenced);
+      std::fill(changes.begin(), changes.end(), MarkerChange::kFenced);
       return {};
     }
     return inner_->Renew(requests, changes);
   }
-  Status Restore(std::span<const RestoreRequest> requests, std::span<Change> changes) override {
+  Status Restore(std::span<const RestoreRequest> requests,
+                 std::span<MarkerChange> changes) override {
     if (damaged) {
       return Error{Code::kCorrupt, ::oncemq::Effect::kNone, "a page is damaged"};
     }

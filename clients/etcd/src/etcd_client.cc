@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <optional>
 
+#include "etcd_connection.h"
 #include "etcd_guard.h"
 #include "etcd_json.h"
-#include "etcd_line.h"
 #include "oncemq/base/bytes.h"
-#include "oncemq/base/line_pool.h"
+#include "oncemq/base/connection_pool.h"
 #include "oncemq/base/mutex.h"
 #include "oncemq/base/outage.h"
 
@@ -67,21 +67,21 @@ std::string EtcdEndOf(std::string_view prefix) {
 }
 
 struct EtcdClient::Parts {
-  struct MemberLine {
-    MemberLine(size_t m, const EtcdHost& host) : member(m), line(host) {}
+  struct MemberConnection {
+    MemberConnection(size_t m, const EtcdHost& host) : member(m), connection(host) {}
     const size_t member;
-    EtcdLine line;
+    EtcdConnection connection;
   };
 
-  const EtcdPlace place;
+  const EtcdEndpoint endpoint;
   const EtcdTimes times;
-  LinePool<MemberLine> pool;
+  ConnectionPool<MemberConnection> pool;
   EtcdGuard guard;
   Mutex mutex;
   size_t member GUARDED_BY(mutex) = 0;  // the one that is asked
   std::string token GUARDED_BY(mutex);
 
-  Result<std::unique_ptr<MemberLine>> Borrow(BootTime until);
+  Result<std::unique_ptr<MemberConnection>> Borrow(BootTime until);
   void Leave(size_t failed);
   Result<std::string> Token(BootTime until);
   Result<json> Ask(const char* path, const std::string& body, const std::string& as,
@@ -91,16 +91,17 @@ struct EtcdClient::Parts {
 };
 
 // To the member that is asked now.
-Result<std::unique_ptr<EtcdClient::Parts::MemberLine>> EtcdClient::Parts::Borrow(BootTime until) {
+Result<std::unique_ptr<EtcdClient::Parts::MemberConnection>> EtcdClient::Parts::Borrow(
+    BootTime until) {
   const auto asked = [this] {
     MutexLock lock(mutex);
     return member;
   };
   return pool.Borrow(
-      until, [&](const MemberLine& line) { return line.member == asked(); },
-      [&]() -> Result<std::unique_ptr<MemberLine>> {
+      until, [&](const MemberConnection& connection) { return connection.member == asked(); },
+      [&]() -> Result<std::unique_ptr<MemberConnection>> {
         const size_t to = asked();
-        return std::make_unique<MemberLine>(to, place.hosts[to]);
+        return std::make_unique<MemberConnection>(to, endpoint.hosts[to]);
       });
 }
 
@@ -108,7 +109,7 @@ Result<std::unique_ptr<EtcdClient::Parts::MemberLine>> EtcdClient::Parts::Borrow
 void EtcdClient::Parts::Leave(size_t failed) {
   MutexLock lock(mutex);
   if (failed == member) {
-    member = (member + 1) % place.hosts.size();
+    member = (member + 1) % endpoint.hosts.size();
   }
 }
 
@@ -116,35 +117,35 @@ void EtcdClient::Parts::Leave(size_t failed) {
 Result<json> EtcdClient::Parts::Ask(const char* path, const std::string& body,
                                     const std::string& as, BootTime until) {
   for (size_t tries = 1;; tries++) {
-    auto line = Borrow(until);
-    if (!line) {
-      return line.error();
+    auto connection = Borrow(until);
+    if (!connection) {
+      return connection.error();
     }
     const auto text = [&] {
-      const EtcdGuard::Call guarded(guard, (*line)->line, until);
-      return (*line)->line.Post({path, body, as, times.connect, until});
+      const EtcdGuard::Call guarded(guard, (*connection)->connection, until);
+      return (*connection)->connection.Post({path, body, as, times.connect, until});
     }();
     auto answer = text ? Read(*text) : Result<json>(text.error());
     const bool failed = !answer && IsSilent(answer.error());
-    const size_t member_asked = (*line)->member;
+    const size_t member_asked = (*connection)->member;
     if (text && !text->broken) {
-      pool.GiveBack(*std::move(line));
+      pool.GiveBack(*std::move(connection));
     } else {
-      line->reset();
+      connection->reset();
       pool.Dropped();
     }
     if (failed) {
       Leave(member_asked);
     }
     const bool safe = failed && answer.error().effect == Effect::kNone;
-    if (!safe || tries >= place.hosts.size() || BootNow() >= until) {
+    if (!safe || tries >= endpoint.hosts.size() || BootNow() >= until) {
       return answer;
     }
   }
 }
 
 Result<std::string> EtcdClient::Parts::Token(BootTime until) {
-  if (place.user.empty()) {
+  if (endpoint.user.empty()) {
     return std::string();
   }
   {
@@ -153,10 +154,10 @@ Result<std::string> EtcdClient::Parts::Token(BootTime until) {
       return token;
     }
   }
-  const auto answer =
-      Ask("/v3/auth/authenticate",
-          "{\"name\":" + JsonText(place.user) + ",\"password\":" + JsonText(place.password) + "}",
-          "", until);
+  const auto answer = Ask(
+      "/v3/auth/authenticate",
+      "{\"name\":" + JsonText(endpoint.user) + ",\"password\":" + JsonText(endpoint.password) + "}",
+      "", until);
   if (!answer) {
     Error error = answer.error();
     error.effect = Effect::kNone;
@@ -195,13 +196,14 @@ EtcdClient::EtcdClient(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) 
 
 EtcdClient::~EtcdClient() = default;
 
-Result<std::unique_ptr<EtcdClient>> EtcdClient::Open(const EtcdPlace& place, const EtcdTimes& times,
+Result<std::unique_ptr<EtcdClient>> EtcdClient::Open(const EtcdEndpoint& endpoint,
+                                                     const EtcdTimes& times,
                                                      size_t max_connections) {
-  if (place.hosts.empty()) {
+  if (endpoint.hosts.empty()) {
     return Error{Code::kInvalid, Effect::kNone, "the address of an etcd is missing"};
   }
-  std::unique_ptr<Parts> parts(
-      new Parts{place, times, LinePool<Parts::MemberLine>(max_connections), {}, {}, {}, {}});
+  std::unique_ptr<Parts> parts(new Parts{
+      endpoint, times, ConnectionPool<Parts::MemberConnection>(max_connections), {}, {}, {}, {}});
   if (!parts->guard.Start()) {
     return Error{Code::kUnavailable, Effect::kNone, "the system gives no thread"};
   }
@@ -258,9 +260,9 @@ Status EtcdClient::Watch(const EtcdWatch& what, BootTime until, const std::stop_
     MutexLock lock(parts_->mutex);
     member = parts_->member;
   }
-  EtcdLine line(parts_->place.hosts[member]);
-  const std::stop_callback hang(stop, [&line] { line.Hang(); });
-  const EtcdGuard::Call guarded(parts_->guard, line, until);
+  EtcdConnection connection(parts_->endpoint.hosts[member]);
+  const std::stop_callback hang(stop, [&connection] { connection.Hang(); });
+  const EtcdGuard::Call guarded(parts_->guard, connection, until);
   std::string rest;
   Status heard;
   bool enough = false;
@@ -278,7 +280,7 @@ Status EtcdClient::Watch(const EtcdWatch& what, BootTime until, const std::stop_
     return heard && !enough;
   };
   const Status done =
-      line.Stream({"/v3/watch", JsonOf(what), *as, parts_->times.connect, until}, take);
+      connection.Stream({"/v3/watch", JsonOf(what), *as, parts_->times.connect, until}, take);
   if (!heard) {
     if (heard.error().code == Code::kRefused) {
       heard.error().code = Code::kInvalid;  // no outage: the next call has another token
@@ -293,8 +295,8 @@ Status EtcdClient::Watch(const EtcdWatch& what, BootTime until, const std::stop_
   return done ? Status(Error{Code::kUnavailable, Effect::kNone, "etcd ended a watch"}) : done;
 }
 
-const EtcdPlace& EtcdClient::place() const {
-  return parts_->place;
+const EtcdEndpoint& EtcdClient::endpoint() const {
+  return parts_->endpoint;
 }
 
 }  // namespace oncemq

@@ -27,8 +27,8 @@ bool EtcdGuard::Start() {
   return thread_.has_value();
 }
 
-EtcdGuard::Call::Call(EtcdGuard& guard, EtcdLine& line, BootTime until)
-    : guard_(guard), entry_(until + kGrace, &line) {
+EtcdGuard::Call::Call(EtcdGuard& guard, EtcdConnection& connection, BootTime until)
+    : guard_(guard), entry_(until + kGrace, &connection) {
   MutexLock lock(guard_.mutex_);
   guard_.calls_.insert(entry_);
   if (entry_.first < guard_.sleeps_until_) {

@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-#include "etcd_line.h"
+#include "etcd_connection.h"
 #include "oncemq/base/clock.h"
 #include "oncemq/base/mutex.h"
 
@@ -25,17 +25,17 @@ class EtcdGuard {
   // False: the system gives no thread.
   [[nodiscard]] bool Start();
 
-  // One call on one line, as long as it lives.
+  // One call on one connection, as long as it lives.
   class Call {
    public:
-    Call(EtcdGuard& guard, EtcdLine& line, BootTime until);
+    Call(EtcdGuard& guard, EtcdConnection& connection, BootTime until);
     ~Call();
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
 
    private:
     EtcdGuard& guard_;
-    const std::pair<BootTime, EtcdLine*> entry_;
+    const std::pair<BootTime, EtcdConnection*> entry_;
   };
 
  private:
@@ -43,7 +43,7 @@ class EtcdGuard {
 
   Mutex mutex_;
   ConditionVariable changed_;
-  std::set<std::pair<BootTime, EtcdLine*>> calls_ GUARDED_BY(mutex_);
+  std::set<std::pair<BootTime, EtcdConnection*>> calls_ GUARDED_BY(mutex_);
   BootTime sleeps_until_ GUARDED_BY(mutex_) = BootTime::min();
   bool ending_ GUARDED_BY(mutex_) = false;
   std::optional<std::thread> thread_;

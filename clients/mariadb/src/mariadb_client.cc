@@ -4,17 +4,17 @@
 #include <array>
 #include <mutex>
 
-#include "mariadb_line.h"
+#include "mariadb_connection.h"
 #include "oncemq/base/store_login.h"
 
 namespace oncemq {
 
-Result<SqlPlace> ParseMariadbPlace(std::string_view url) {
+Result<SqlEndpoint> ParseMariadbEndpoint(std::string_view url) {
   constexpr std::array<std::string_view, 1> kParameters{"socket"};
-  return ParseSqlPlace(url, {"mariadb", 3306, "socket", kParameters});
+  return ParseSqlEndpoint(url, {"mariadb", 3306, "socket", kParameters});
 }
 
-Result<std::unique_ptr<SqlClient>> OpenMariadb(const SqlPlace& place, const SqlTimes& times,
+Result<std::unique_ptr<SqlClient>> OpenMariadb(const SqlEndpoint& endpoint, const SqlTimes& times,
                                                size_t max_connections) {
   // Not safe to be done by two at once, as it would be by the first connections.
   static std::once_flag once;
@@ -23,15 +23,15 @@ Result<std::unique_ptr<SqlClient>> OpenMariadb(const SqlPlace& place, const SqlT
   if (!deadlines) {
     return Error{Code::kUnavailable, Effect::kNone, "the system gives no threads"};
   }
-  const auto open = [place, times, deadlines, login = StoreLogin::Of(place)](
-                        BootTime until) -> Result<std::unique_ptr<SqlLine>> {
-    auto line = login->Enter(place, until, [&](const SqlPlace& as) {
-      return MariadbLine::Open(as, times, deadlines, until);
+  const auto open = [endpoint, times, deadlines, login = StoreLogin::Of(endpoint)](
+                        BootTime until) -> Result<std::unique_ptr<SqlConnection>> {
+    auto connection = login->Enter(endpoint, until, [&](const SqlEndpoint& as) {
+      return MariadbConnection::Open(as, times, deadlines, until);
     });
-    if (!line) {
-      return line.error();
+    if (!connection) {
+      return connection.error();
     }
-    return std::unique_ptr<SqlLine>(*std::move(line));
+    return std::unique_ptr<SqlConnection>(*std::move(connection));
   };
   return SqlClient::Open(SqlDialect::kMariadb, open, times, max_connections);
 }

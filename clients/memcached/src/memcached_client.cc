@@ -4,26 +4,26 @@
 #include <algorithm>
 #include <functional>
 
-#include "memcached_line.h"
+#include "memcached_connection.h"
 #include "memcached_words.h"
-#include "oncemq/base/line_pool.h"
+#include "oncemq/base/connection_pool.h"
 #include "oncemq/base/mutex.h"
 
 namespace oncemq {
 
 struct MemcachedClient::Parts {
-  const MemcachedPlace place;
+  const MemcachedEndpoint endpoint;
   const MemcachedTimes times;
-  LinePool<MemcachedLine> pool;
+  ConnectionPool<MemcachedConnection> pool;
   Mutex mutex;
   uint64_t last_number GUARDED_BY(mutex) = 0;
 
-  Result<std::unique_ptr<MemcachedLine>> Borrow(BootTime until) {
+  Result<std::unique_ptr<MemcachedConnection>> Borrow(BootTime until) {
     return pool.Borrow(
-        until, [](const MemcachedLine& line) { return line.Fresh(); },
+        until, [](const MemcachedConnection& connection) { return connection.Fresh(); },
         [&] {
-          return MemcachedLine::Open(
-              place, std::min<BootTime>(until, SystemClock::Instance().Boot() + times.connect));
+          return MemcachedConnection::Open(
+              endpoint, std::min<BootTime>(until, SystemClock::Instance().Boot() + times.connect));
         });
   }
   // So many numbers, from the answer on.
@@ -33,22 +33,22 @@ struct MemcachedClient::Parts {
     return last_number;
   }
 
-  // One question and its answer, which `read` takes off the line.
+  // One question and its answer, which `read` takes off the connection.
   Status Talk(const std::string& question, milliseconds within,
-              const std::function<Status(MemcachedLine&, BootTime)>& read) {
+              const std::function<Status(MemcachedConnection&, BootTime)>& read) {
     const BootTime until = SystemClock::Instance().Boot() + std::min(within, times.call);
-    auto line = Borrow(until);
-    if (!line) {
-      return line.error();
+    auto connection = Borrow(until);
+    if (!connection) {
+      return connection.error();
     }
-    Status done = (*line)->Send(question, until);
+    Status done = (*connection)->Send(question, until);
     if (done) {
-      done = read(**line, until);
+      done = read(**connection, until);
     }
     if (done) {
-      pool.GiveBack(*std::move(line));
+      pool.GiveBack(*std::move(connection));
     } else {
-      (*line)->Abandon();
+      (*connection)->Abandon();
       pool.Dropped();
     }
     return done;
@@ -59,14 +59,14 @@ MemcachedClient::MemcachedClient(std::unique_ptr<Parts> parts) : parts_(std::mov
 
 MemcachedClient::~MemcachedClient() = default;
 
-Result<std::unique_ptr<MemcachedClient>> MemcachedClient::Open(const MemcachedPlace& place,
+Result<std::unique_ptr<MemcachedClient>> MemcachedClient::Open(const MemcachedEndpoint& endpoint,
                                                                const MemcachedTimes& times,
                                                                size_t max_connections) {
-  if (place.host.empty()) {
+  if (endpoint.host.empty()) {
     return Error{Code::kInvalid, Effect::kNone, "the address of a memcached is missing"};
   }
   std::unique_ptr<Parts> parts(
-      new Parts{place, times, LinePool<MemcachedLine>(max_connections), {}, {}});
+      new Parts{endpoint, times, ConnectionPool<MemcachedConnection>(max_connections), {}, {}});
   auto first = parts->Borrow(SystemClock::Instance().Boot() + times.call);
   if (!first) {
     return first.error();
@@ -83,9 +83,9 @@ Result<std::vector<MemcachedReply>> MemcachedClient::Run(std::span<const Memcach
     AppendCommand(question, commands[i], first + i);
   }
   std::vector<MemcachedReply> replies;
-  const auto read = [&](MemcachedLine& line, BootTime until) -> Status {
+  const auto read = [&](MemcachedConnection& connection, BootTime until) -> Status {
     for (size_t i = 0; i < commands.size(); i++) {
-      const auto text = line.Line(until);
+      const auto text = connection.Line(until);
       if (!text) {
         return text.error();
       }
@@ -100,7 +100,7 @@ Result<std::vector<MemcachedReply>> MemcachedClient::Run(std::span<const Memcach
         return head.error();
       }
       if (head->block) {
-        auto block = line.Block(*head->block, until);
+        auto block = connection.Block(*head->block, until);
         if (!block) {
           return block.error();
         }
@@ -127,8 +127,9 @@ Result<MemcachedReply> MemcachedClient::Run(const MemcachedCommand& command) {
 Result<std::string> MemcachedClient::Version() {
   std::string version;
   const Status done = parts_->Talk(
-      "version\r\n", parts_->times.call, [&](MemcachedLine& line, BootTime until) -> Status {
-        const auto text = line.Line(until);
+      "version\r\n", parts_->times.call,
+      [&](MemcachedConnection& connection, BootTime until) -> Status {
+        const auto text = connection.Line(until);
         if (!text) {
           return text.error();
         }
@@ -148,9 +149,10 @@ Result<std::string> MemcachedClient::Version() {
 Result<std::map<std::string, std::string>> MemcachedClient::Settings() {
   std::map<std::string, std::string> settings;
   const Status done = parts_->Talk(
-      "stats settings\r\n", parts_->times.call, [&](MemcachedLine& line, BootTime until) -> Status {
+      "stats settings\r\n", parts_->times.call,
+      [&](MemcachedConnection& connection, BootTime until) -> Status {
         for (;;) {
-          const auto text = line.Line(until);
+          const auto text = connection.Line(until);
           if (!text) {
             return text.error();
           }

@@ -2,20 +2,21 @@
 #include "oncemq/clients/postgres_client.h"
 
 #include "oncemq/base/store_login.h"
-#include "postgres_line.h"
+#include "postgres_connection.h"
 
 namespace oncemq {
 
-Result<std::unique_ptr<SqlClient>> OpenPostgres(const SqlPlace& place, const SqlTimes& times,
+Result<std::unique_ptr<SqlClient>> OpenPostgres(const SqlEndpoint& endpoint, const SqlTimes& times,
                                                 size_t max_connections) {
-  const auto open = [place, times, login = StoreLogin::Of(place)](
-                        BootTime until) -> Result<std::unique_ptr<SqlLine>> {
-    auto line = login->Enter(
-        place, until, [&](const SqlPlace& as) { return PostgresLine::Open(as, times, until); });
-    if (!line) {
-      return line.error();
+  const auto open = [endpoint, times, login = StoreLogin::Of(endpoint)](
+                        BootTime until) -> Result<std::unique_ptr<SqlConnection>> {
+    auto connection = login->Enter(endpoint, until, [&](const SqlEndpoint& as) {
+      return PostgresConnection::Open(as, times, until);
+    });
+    if (!connection) {
+      return connection.error();
     }
-    return std::unique_ptr<SqlLine>(*std::move(line));
+    return std::unique_ptr<SqlConnection>(*std::move(connection));
   };
   return SqlClient::Open(SqlDialect::kPostgres, open, times, max_connections);
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <optional>
 
-#include "oncemq/base/line_listener.h"
+#include "oncemq/base/connection_listener.h"
 #include "oncemq/base/log.h"
 #include "oncemq/base/store_login.h"
 #include "oncemq/clients/postgres_client.h"
-#include "postgres_line.h"
+#include "postgres_connection.h"
 
 namespace oncemq {
 namespace {
@@ -17,40 +17,45 @@ constexpr size_t kLongestChannel = 63;
 }  // namespace
 
 struct PostgresListener::Parts {
-  const SqlPlace place;
+  const SqlEndpoint endpoint;
   const SqlTimes times;
   const std::string channel;
   const std::function<void(std::string_view)> heard;
   const std::function<void(bool)> connected;
   const std::shared_ptr<StoreLogin> login;
-  std::optional<LineListener<PostgresLine>> listener;
+  std::optional<ConnectionListener<PostgresConnection>> listener;
 
-  bool Listen(PostgresLine& on);
+  bool Listen(PostgresConnection& on);
 };
 
 PostgresListener::PostgresListener(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
 std::unique_ptr<PostgresListener> PostgresListener::Start(
-    const SqlPlace& place, const SqlTimes& times, const std::string& channel,
+    const SqlEndpoint& endpoint, const SqlTimes& times, const std::string& channel,
     std::function<void(std::string_view)> heard, std::function<void(bool)> connected) {
   constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789_";
   if (channel.empty() || channel.size() > kLongestChannel ||
       channel.find_first_not_of(kLetters) != std::string::npos) {
     return nullptr;
   }
-  std::unique_ptr<Parts> parts(new Parts{
-      place, times, channel, std::move(heard), std::move(connected), StoreLogin::Of(place), {}});
+  std::unique_ptr<Parts> parts(new Parts{endpoint,
+                                         times,
+                                         channel,
+                                         std::move(heard),
+                                         std::move(connected),
+                                         StoreLogin::Of(endpoint),
+                                         {}});
   Parts* const raw = parts.get();
-  parts->listener.emplace(LineListener<PostgresLine>::Calls{
+  parts->listener.emplace(ConnectionListener<PostgresConnection>::Calls{
       .area = "postgres",
       .open =
           [raw] {
             const BootTime until = BootNow() + raw->times.connect;
-            return raw->login->Enter(raw->place, until, [&](const SqlPlace& as) {
-              return PostgresLine::Open(as, raw->times, until);
+            return raw->login->Enter(raw->endpoint, until, [&](const SqlEndpoint& as) {
+              return PostgresConnection::Open(as, raw->times, until);
             });
           },
-      .listen = [raw](PostgresLine& on) { return raw->Listen(on); },
+      .listen = [raw](PostgresConnection& on) { return raw->Listen(on); },
       .lost = [raw] { raw->connected(false); }});
   if (!parts->listener->Start("oncemq-postgres")) {
     return nullptr;
@@ -60,8 +65,8 @@ std::unique_ptr<PostgresListener> PostgresListener::Start(
 
 PostgresListener::~PostgresListener() = default;
 
-// Until the line is of no use. False: it never heard anything.
-bool PostgresListener::Parts::Listen(PostgresLine& on) {
+// Until the connection is of no use. False: it never heard anything.
+bool PostgresListener::Parts::Listen(PostgresConnection& on) {
   const Clock& clock = SystemClock::Instance();
   // An identifier can't be a parameter; this one was looked at letter by letter.
   const std::string text = "LISTEN " + channel;

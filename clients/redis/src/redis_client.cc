@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "oncemq/base/check.h"
-#include "oncemq/base/line_pool.h"
+#include "oncemq/base/connection_pool.h"
 #include "oncemq/base/store_login.h"
-#include "redis_line.h"
+#include "redis_connection.h"
 
 namespace oncemq {
 namespace {
@@ -81,19 +81,19 @@ RedisScript::RedisScript(std::string_view source) : source_(source), sha1_(Sha1(
 RedisScript::~RedisScript() = default;
 
 struct RedisClient::Parts {
-  const RedisPlace place;
+  const RedisEndpoint endpoint;
   const RedisTimes times;
   const RedisJudge judge;
-  LinePool<RedisLine> pool;
+  ConnectionPool<RedisConnection> pool;
   const std::shared_ptr<StoreLogin> login;
 
-  Result<std::unique_ptr<RedisLine>> Borrow(BootTime until) {
+  Result<std::unique_ptr<RedisConnection>> Borrow(BootTime until) {
     return pool.Borrow(
-        until, [](RedisLine& line) { return line.Fresh(); },
+        until, [](RedisConnection& connection) { return connection.Fresh(); },
         [&] {
           const BootTime connect_until = std::min<BootTime>(until, BootNow() + times.connect);
-          return login->Enter(place, connect_until, [&](const RedisPlace& as) {
-            return RedisLine::Open(as, connect_until, judge);
+          return login->Enter(endpoint, connect_until, [&](const RedisEndpoint& as) {
+            return RedisConnection::Open(as, connect_until, judge);
           });
         });
   }
@@ -103,14 +103,15 @@ RedisClient::RedisClient(std::unique_ptr<Parts> parts) : parts_(std::move(parts)
 
 RedisClient::~RedisClient() = default;
 
-Result<std::unique_ptr<RedisClient>> RedisClient::Open(const RedisPlace& place,
+Result<std::unique_ptr<RedisClient>> RedisClient::Open(const RedisEndpoint& endpoint,
                                                        const RedisTimes& times,
                                                        size_t max_connections, RedisJudge judge) {
-  if (place.hosts.empty() && place.socket.empty()) {
+  if (endpoint.hosts.empty() && endpoint.socket.empty()) {
     return Error{Code::kInvalid, Effect::kNone, "the address of a Redis is missing"};
   }
-  std::unique_ptr<Parts> parts(new Parts{
-      place, times, std::move(judge), LinePool<RedisLine>(max_connections), StoreLogin::Of(place)});
+  std::unique_ptr<Parts> parts(new Parts{endpoint, times, std::move(judge),
+                                         ConnectionPool<RedisConnection>(max_connections),
+                                         StoreLogin::Of(endpoint)});
   auto first = parts->Borrow(SystemClock::Instance().Boot() + times.call);
   if (!first) {
     return first.error();
@@ -122,23 +123,23 @@ Result<std::unique_ptr<RedisClient>> RedisClient::Open(const RedisPlace& place,
 Result<std::vector<RedisReply>> RedisClient::Run(std::span<const RedisCommand> commands,
                                                  milliseconds within) {
   const BootTime until = SystemClock::Instance().Boot() + std::min(within, parts_->times.call);
-  auto line = parts_->Borrow(until);
-  if (!line) {
-    return line.error();
+  auto connection = parts_->Borrow(until);
+  if (!connection) {
+    return connection.error();
   }
   if (SystemClock::Instance().Boot() >= until) {
-    parts_->pool.GiveBack(*std::move(line));
+    parts_->pool.GiveBack(*std::move(connection));
     return Error{Code::kTimeout, Effect::kNone, "connecting to Redis took all the time"};
   }
-  auto replies = (*line)->Run(commands, until);
+  auto replies = (*connection)->Run(commands, until);
   const bool good =
       replies && std::none_of(replies->begin(), replies->end(), [](const RedisReply& reply) {
         return reply.kind == RedisReply::Kind::kError && SaysLater(reply.text);
       });
   if (good) {
-    parts_->pool.GiveBack(*std::move(line));
+    parts_->pool.GiveBack(*std::move(connection));
   } else {
-    (*line)->Abandon();
+    (*connection)->Abandon();
     parts_->pool.Dropped();
   }
   return replies;
@@ -195,8 +196,8 @@ Result<std::vector<RedisReply>> RedisClient::Call(const RedisScript& script, siz
   return replies;
 }
 
-const RedisPlace& RedisClient::place() const {
-  return parts_->place;
+const RedisEndpoint& RedisClient::endpoint() const {
+  return parts_->endpoint;
 }
 
 }  // namespace oncemq

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <optional>
 
-#include "oncemq/base/line_listener.h"
+#include "oncemq/base/connection_listener.h"
 #include "oncemq/base/log.h"
 #include "oncemq/base/store_login.h"
 #include "oncemq/clients/redis_client.h"
-#include "redis_line.h"
+#include "redis_connection.h"
 
 namespace oncemq {
 namespace {
@@ -16,41 +16,41 @@ constexpr milliseconds kSilence{2'000};
 }  // namespace
 
 struct RedisListener::Parts {
-  const RedisPlace place;
+  const RedisEndpoint endpoint;
   const RedisTimes times;
   const std::string channel;
   const std::function<void(std::string_view)> heard;
   const std::function<void(bool)> connected;
   const std::shared_ptr<StoreLogin> login;
-  std::optional<LineListener<RedisLine>> listener;
+  std::optional<ConnectionListener<RedisConnection>> listener;
 
-  bool Listen(RedisLine& on);
+  bool Listen(RedisConnection& on);
 };
 
 RedisListener::RedisListener(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
-std::unique_ptr<RedisListener> RedisListener::Start(const RedisPlace& place,
+std::unique_ptr<RedisListener> RedisListener::Start(const RedisEndpoint& endpoint,
                                                     const RedisTimes& times, std::string channel,
                                                     std::function<void(std::string_view)> heard,
                                                     std::function<void(bool)> connected) {
-  std::unique_ptr<Parts> parts(new Parts{place,
+  std::unique_ptr<Parts> parts(new Parts{endpoint,
                                          times,
                                          std::move(channel),
                                          std::move(heard),
                                          std::move(connected),
-                                         StoreLogin::Of(place),
+                                         StoreLogin::Of(endpoint),
                                          {}});
   Parts* const raw = parts.get();
-  parts->listener.emplace(LineListener<RedisLine>::Calls{
+  parts->listener.emplace(ConnectionListener<RedisConnection>::Calls{
       .area = "redis",
       .open =
           [raw] {
             const BootTime until = BootNow() + raw->times.connect;
-            return raw->login->Enter(raw->place, until, [&](const RedisPlace& as) {
-              return RedisLine::Open(as, until);
+            return raw->login->Enter(raw->endpoint, until, [&](const RedisEndpoint& as) {
+              return RedisConnection::Open(as, until);
             });
           },
-      .listen = [raw](RedisLine& on) { return raw->Listen(on); },
+      .listen = [raw](RedisConnection& on) { return raw->Listen(on); },
       .lost = [raw] { raw->connected(false); }});
   if (!parts->listener->Start("oncemq-redis")) {
     return nullptr;
@@ -60,8 +60,8 @@ std::unique_ptr<RedisListener> RedisListener::Start(const RedisPlace& place,
 
 RedisListener::~RedisListener() = default;
 
-// Until the line is of no use. False: it never heard anything.
-bool RedisListener::Parts::Listen(RedisLine& on) {
+// Until the connection is of no use. False: it never heard anything.
+bool RedisListener::Parts::Listen(RedisConnection& on) {
   const Clock& clock = SystemClock::Instance();
   const RedisCommand subscribe{"SUBSCRIBE", channel};
   const RedisCommand ping{"PING"};

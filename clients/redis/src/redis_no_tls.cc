@@ -14,7 +14,7 @@ Status RedisTlsIsBuilt() {
                    version};
 }
 
-Result<std::unique_ptr<RedisWire>> TlsRedisWire(redisContext&, const RedisPlace&,
+Result<std::unique_ptr<RedisWire>> TlsRedisWire(redisContext&, const RedisEndpoint&,
                                                 const std::string&, BootTime) {
   return RedisTlsIsBuilt().error();
 }

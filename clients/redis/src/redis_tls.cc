@@ -66,21 +66,21 @@ int NoPassword(char*, int, int, void*) {
   return 0;
 }
 
-Status OwnCertificate(SSL_CTX* context, const RedisPlace& place) {
-  if (place.certificate_file.empty()) {
+Status OwnCertificate(SSL_CTX* context, const RedisEndpoint& endpoint) {
+  if (endpoint.certificate_file.empty()) {
     return {};
   }
   Forget();
-  if (SSL_CTX_use_certificate_chain_file(context, place.certificate_file.c_str()) != 1) {
+  if (SSL_CTX_use_certificate_chain_file(context, endpoint.certificate_file.c_str()) != 1) {
     return Unusable("our certificate can't be read from its file: " + Why());
   }
-  if (SSL_CTX_use_PrivateKey_file(context, place.key_file.c_str(), SSL_FILETYPE_PEM) != 1) {
+  if (SSL_CTX_use_PrivateKey_file(context, endpoint.key_file.c_str(), SSL_FILETYPE_PEM) != 1) {
     return Unusable("the key of our certificate can't be used, or has a password: " + Why());
   }
   return {};
 }
 
-Result<ContextPtr> NewContext(const RedisPlace& place) {
+Result<ContextPtr> NewContext(const RedisEndpoint& endpoint) {
   Forget();
   ContextPtr context(SSL_CTX_new(TLS_client_method()));
   if (context == nullptr || SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION) != 1) {
@@ -89,13 +89,14 @@ Result<ContextPtr> NewContext(const RedisPlace& place) {
   SSL_CTX_set_options(context.get(), SSL_OP_NO_RENEGOTIATION);
   SSL_CTX_set_default_passwd_cb(context.get(), NoPassword);
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
-  const int known = place.ca_file.empty() ? SSL_CTX_set_default_verify_paths(context.get())
-                                          : SSL_CTX_load_verify_locations(
-                                                context.get(), place.ca_file.c_str(), nullptr);
+  const int known =
+      endpoint.ca_file.empty()
+          ? SSL_CTX_set_default_verify_paths(context.get())
+          : SSL_CTX_load_verify_locations(context.get(), endpoint.ca_file.c_str(), nullptr);
   if (known != 1) {
     return Unusable("the file of authorities can't be read: " + Why());
   }
-  if (const Status own = OwnCertificate(context.get(), place); !own) {
+  if (const Status own = OwnCertificate(context.get(), endpoint); !own) {
     return own.error();
   }
   return context;
@@ -201,10 +202,11 @@ Status RedisTlsIsBuilt() {
   return {};
 }
 
-Result<std::unique_ptr<RedisWire>> TlsRedisWire(redisContext& connection, const RedisPlace& place,
+Result<std::unique_ptr<RedisWire>> TlsRedisWire(redisContext& connection,
+                                                const RedisEndpoint& endpoint,
                                                 const std::string& host, BootTime until) {
-  const std::string& who = place.server_name.empty() ? host : place.server_name;
-  const auto context = NewContext(place);
+  const std::string& who = endpoint.server_name.empty() ? host : endpoint.server_name;
+  const auto context = NewContext(endpoint);
   if (!context) {
     return context.error();
   }

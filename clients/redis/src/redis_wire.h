@@ -16,7 +16,7 @@
 
 #include "oncemq/base/clock.h"
 #include "oncemq/base/result.h"
-#include "oncemq/clients/redis_place.h"
+#include "oncemq/clients/redis_endpoint.h"
 
 namespace oncemq {
 
@@ -43,10 +43,11 @@ class RedisWire {
 std::unique_ptr<RedisWire> PlainRedisWire(redisContext& connection);
 
 // The handshake, which ends by `until` whatever the server does. Files are read each time, so they
-// may be renewed. `host`: who must be there, unless the place names another.
+// may be renewed. `host`: who must be there, unless the endpoint names another.
 // Failures, with effect kNone: kInvalid for what is not built, files that are of no use and a
 // server that is not to be trusted; kTimeout; kUnavailable.
-Result<std::unique_ptr<RedisWire>> TlsRedisWire(redisContext& connection, const RedisPlace& place,
+Result<std::unique_ptr<RedisWire>> TlsRedisWire(redisContext& connection,
+                                                const RedisEndpoint& endpoint,
                                                 const std::string& host, BootTime until);
 
 }  // namespace oncemq

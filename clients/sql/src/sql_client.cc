@@ -7,7 +7,7 @@
 #include <iterator>
 #include <utility>
 
-#include "oncemq/base/line_pool.h"
+#include "oncemq/base/connection_pool.h"
 
 namespace oncemq {
 namespace {
@@ -83,25 +83,25 @@ Error SqlError(const SqlRefusal& refusal) {
 
 struct SqlClient::Parts {
   const SqlDialect dialect;
-  const OpenLine open_line;
+  const OpenConnection open_connection;
   const SqlTimes times;
-  LinePool<SqlLine> pool;
+  ConnectionPool<SqlConnection> pool;
 
   milliseconds Within(milliseconds within) const { return std::min(within, times.call); }
-  Result<std::unique_ptr<SqlLine>> Borrow(BootTime until) {
+  Result<std::unique_ptr<SqlConnection>> Borrow(BootTime until) {
     return pool.Borrow(
-        until, [](SqlLine& line) { return line.Fresh(); },
-        [&] { return open_line(std::min<BootTime>(until, BootNow() + times.connect)); });
+        until, [](SqlConnection& connection) { return connection.Fresh(); },
+        [&] { return open_connection(std::min<BootTime>(until, BootNow() + times.connect)); });
   }
-  Result<SqlOutcome> Run(std::unique_ptr<SqlLine> line, std::span<const SqlStatement> statements,
-                         BootTime until) {
-    auto outcome = line->Run(statements, until);
+  Result<SqlOutcome> Run(std::unique_ptr<SqlConnection> connection,
+                         std::span<const SqlStatement> statements, BootTime until) {
+    auto outcome = connection->Run(statements, until);
     const bool good = outcome && !(outcome->refusal &&
                                    (SaysLater(*outcome->refusal) || HasOldPlan(*outcome->refusal)));
     if (good) {
-      pool.GiveBack(std::move(line));
+      pool.GiveBack(std::move(connection));
     } else {
-      line.reset();
+      connection.reset();
       pool.Dropped();
       Doubt(outcome);
     }
@@ -123,10 +123,11 @@ SqlDialect SqlClient::dialect() const {
   return parts_->dialect;
 }
 
-Result<std::unique_ptr<SqlClient>> SqlClient::Open(SqlDialect dialect, OpenLine open_line,
+Result<std::unique_ptr<SqlClient>> SqlClient::Open(SqlDialect dialect,
+                                                   OpenConnection open_connection,
                                                    const SqlTimes& times, size_t max_connections) {
-  std::shared_ptr<Parts> parts(
-      new Parts{dialect, std::move(open_line), times, LinePool<SqlLine>(max_connections)});
+  std::shared_ptr<Parts> parts(new Parts{dialect, std::move(open_connection), times,
+                                         ConnectionPool<SqlConnection>(max_connections)});
   auto first = parts->Borrow(BootNow() + times.call);
   if (!first) {
     return first.error();
@@ -137,15 +138,15 @@ Result<std::unique_ptr<SqlClient>> SqlClient::Open(SqlDialect dialect, OpenLine 
 
 Result<SqlOutcome> SqlClient::Try(std::span<const SqlStatement> statements, milliseconds within) {
   const BootTime until = BootNow() + parts_->Within(within);
-  auto line = parts_->Borrow(until);
-  if (!line) {
-    return line.error();
+  auto connection = parts_->Borrow(until);
+  if (!connection) {
+    return connection.error();
   }
   if (BootNow() >= until) {
-    parts_->pool.GiveBack(*std::move(line));
+    parts_->pool.GiveBack(*std::move(connection));
     return Error{Code::kTimeout, Effect::kNone, "connecting to the database took all the time"};
   }
-  return parts_->Run(*std::move(line), statements, until);
+  return parts_->Run(*std::move(connection), statements, until);
 }
 
 Result<SqlAnswer> SqlClient::Run(const SqlStatement& statement) {
@@ -160,12 +161,12 @@ Result<SqlAnswer> SqlClient::Run(const SqlStatement& statement) {
 }
 
 Result<std::unique_ptr<SqlTransaction>> SqlClient::BeginLater(milliseconds within) {
-  auto line = parts_->Borrow(BootNow() + parts_->Within(within));
-  if (!line) {
-    return line.error();
+  auto connection = parts_->Borrow(BootNow() + parts_->Within(within));
+  if (!connection) {
+    return connection.error();
   }
   return std::unique_ptr<SqlTransaction>(
-      new SqlTransaction(*this, *std::move(line), parts_->Within(within)));
+      new SqlTransaction(*this, *std::move(connection), parts_->Within(within)));
 }
 
 Result<std::unique_ptr<SqlTransaction>> SqlClient::Begin() {
@@ -180,12 +181,12 @@ Result<std::unique_ptr<SqlTransaction>> SqlClient::Begin() {
   return transaction;
 }
 
-SqlTransaction::SqlTransaction(SqlClient& client, std::unique_ptr<SqlLine> line,
+SqlTransaction::SqlTransaction(SqlClient& client, std::unique_ptr<SqlConnection> connection,
                                milliseconds answer)
-    : client_(client), line_(std::move(line)), answer_(answer) {}
+    : client_(client), connection_(std::move(connection)), answer_(answer) {}
 
 SqlTransaction::~SqlTransaction() {
-  if (line_) {
+  if (connection_) {
     Drop();
   }
 }
@@ -205,13 +206,13 @@ void SqlTransaction::EndRefused(const SqlRefusal& refusal, BootTime until) {
     return;
   }
   const SqlStatement rollback{"ROLLBACK"};
-  static_cast<void>(client_.parts_->Run(std::move(line_), {&rollback, 1}, until));
-  line_.reset();
+  static_cast<void>(client_.parts_->Run(std::move(connection_), {&rollback, 1}, until));
+  connection_.reset();
 }
 
 // The server rolls back with the end of the connection.
 void SqlTransaction::Drop() {
-  line_.reset();
+  connection_.reset();
   client_.parts_->pool.Dropped();
 }
 
@@ -220,7 +221,7 @@ Result<SqlOutcome> SqlTransaction::Send(std::span<const SqlStatement> statements
   const size_t together = dialect() == SqlDialect::kPostgres ? statements.size() : 1;
   SqlOutcome all;
   for (size_t at = 0; at < statements.size(); at += together) {
-    auto outcome = line_->Run(statements.subspan(at, together), Until());
+    auto outcome = connection_->Run(statements.subspan(at, together), Until());
     if (!outcome || outcome->refusal) {
       return outcome;
     }
@@ -239,7 +240,7 @@ Result<SqlOutcome> SqlTransaction::Attempt(std::span<const SqlStatement> stateme
 
 // `stays`: after a refusal, too.
 Result<SqlOutcome> SqlTransaction::Try(std::span<const SqlStatement> statements, bool stays) {
-  if (!line_) {
+  if (!connection_) {
     return Ended();
   }
   std::vector<SqlStatement> all;
@@ -277,12 +278,12 @@ Result<SqlAnswer> SqlTransaction::Run(const SqlStatement& statement) {
 }
 
 Status SqlTransaction::Commit() {
-  if (!line_) {
+  if (!connection_) {
     return Ended();
   }
   const SqlStatement commit{"COMMIT"};
-  const auto outcome = client_.parts_->Run(std::move(line_), {&commit, 1}, Until());
-  line_.reset();
+  const auto outcome = client_.parts_->Run(std::move(connection_), {&commit, 1}, Until());
+  connection_.reset();
   if (!outcome) {
     return outcome.error();
   }
@@ -301,7 +302,7 @@ Result<SqlOutcome> SqlTransaction::CommitAfter(std::span<const SqlStatement> las
     const Status done = Commit();
     return done ? std::move(outcome) : Result<SqlOutcome>(done.error());
   }
-  if (!line_) {
+  if (!connection_) {
     return Ended();
   }
   std::vector<SqlStatement> all;
@@ -312,7 +313,7 @@ Result<SqlOutcome> SqlTransaction::CommitAfter(std::span<const SqlStatement> las
   all.insert(all.end(), last.begin(), last.end());
   all.push_back({"COMMIT"});
   const BootTime until = Until();
-  auto outcome = line_->Run(all, until);
+  auto outcome = connection_->Run(all, until);
   if (!outcome) {
     Drop();
     client_.parts_->Doubt(outcome);
@@ -328,17 +329,17 @@ Result<SqlOutcome> SqlTransaction::CommitAfter(std::span<const SqlStatement> las
   outcome->answers.pop_back();
   outcome->answers.erase(outcome->answers.begin(),
                          outcome->answers.begin() + static_cast<std::ptrdiff_t>(begins));
-  client_.parts_->pool.GiveBack(std::move(line_));
+  client_.parts_->pool.GiveBack(std::move(connection_));
   return outcome;
 }
 
 void SqlTransaction::Rollback() {
-  if (!line_) {
+  if (!connection_) {
     return;
   }
   const SqlStatement rollback{"ROLLBACK"};
-  static_cast<void>(client_.parts_->Run(std::move(line_), {&rollback, 1}, Until()));
-  line_.reset();
+  static_cast<void>(client_.parts_->Run(std::move(connection_), {&rollback, 1}, Until()));
+  connection_.reset();
 }
 
 }  // namespace oncemq

@@ -25,9 +25,9 @@ void LogErrorsOnly() {
   static_cast<void>(done);
 }
 
-std::string HostsOf(const ZooKeeperPlace& place) {
+std::string HostsOf(const ZooKeeperEndpoint& endpoint) {
   std::string hosts;
-  for (const ZooKeeperHost& host : place.hosts) {
+  for (const ZooKeeperHost& host : endpoint.hosts) {
     hosts.append(hosts.empty() ? "" : ",").append(host.host);
     hosts.append(":").append(std::to_string(host.port));
   }
@@ -37,7 +37,7 @@ std::string HostsOf(const ZooKeeperPlace& place) {
 }  // namespace
 
 struct ZooKeeperSession::Parts {
-  const ZooKeeperPlace place;
+  const ZooKeeperEndpoint endpoint;
   const ZooKeeperTimes times;
   const ZooKeeperEars ears;
   zhandle_t* handle = nullptr;
@@ -51,7 +51,7 @@ struct ZooKeeperSession::Parts {
   milliseconds timeout GUARDED_BY(mutex){0};
 
   const ACL_vector& Acl() const {
-    return place.user.empty() ? ZOO_OPEN_ACL_UNSAFE : ZOO_CREATOR_ALL_ACL;
+    return endpoint.user.empty() ? ZOO_OPEN_ACL_UNSAFE : ZOO_CREATOR_ALL_ACL;
   }
 
   static void Watch(zhandle_t* handle, int type, int state, const char* path, void* context) {
@@ -59,7 +59,7 @@ struct ZooKeeperSession::Parts {
     if (type == ZOO_SESSION_EVENT) {
       parts->Became(handle, state);
     } else if (path != nullptr) {
-      parts->ears.changed(BehindChroot(path, parts->place.chroot));
+      parts->ears.changed(BehindChroot(path, parts->endpoint.chroot));
     }
   }
 
@@ -90,7 +90,7 @@ struct ZooKeeperSession::Parts {
       return Error{Code::kUnavailable, Effect::kNone, "the session with ZooKeeper has ended"};
     }
     if (!connected) {
-      return Error{Code::kUnavailable, Effect::kNone, "no connection to " + ToString(place)};
+      return Error{Code::kUnavailable, Effect::kNone, "no connection to " + ToString(endpoint)};
     }
     return {};
   }
@@ -139,22 +139,22 @@ ZooKeeperSession::~ZooKeeperSession() {
   }
 }
 
-Result<std::unique_ptr<ZooKeeperSession>> ZooKeeperSession::Start(const ZooKeeperPlace& place,
+Result<std::unique_ptr<ZooKeeperSession>> ZooKeeperSession::Start(const ZooKeeperEndpoint& endpoint,
                                                                   const ZooKeeperTimes& times,
                                                                   ZooKeeperEars ears) {
   std::unique_ptr<ZooKeeperSession> session(
-      new ZooKeeperSession(std::unique_ptr<Parts>(new Parts{place, times, std::move(ears)})));
+      new ZooKeeperSession(std::unique_ptr<Parts>(new Parts{endpoint, times, std::move(ears)})));
   Parts& parts = *session->parts_;
   LogErrorsOnly();
-  parts.handle =
-      zookeeper_init2(HostsOf(place).c_str(), Parts::Watch, static_cast<int>(times.session.count()),
-                      nullptr, &parts, ZOO_NO_LOG_CLIENTENV, SayNothing);
+  parts.handle = zookeeper_init2(HostsOf(endpoint).c_str(), Parts::Watch,
+                                 static_cast<int>(times.session.count()), nullptr, &parts,
+                                 ZOO_NO_LOG_CLIENTENV, SayNothing);
   if (parts.handle == nullptr) {
     return Error{Code::kUnavailable, Effect::kNone,
-                 "no session with " + ToString(place) + ": " + std::strerror(errno)};
+                 "no session with " + ToString(endpoint) + ": " + std::strerror(errno)};
   }
-  if (!place.user.empty()) {
-    const std::string who = place.user + ":" + place.password;
+  if (!endpoint.user.empty()) {
+    const std::string who = endpoint.user + ":" + endpoint.password;
     zoo_add_auth(parts.handle, "digest", who.data(), static_cast<int>(who.size()), nullptr,
                  nullptr);
   }
@@ -183,7 +183,7 @@ Result<std::vector<ZooKeeperReply>> ZooKeeperSession::Run(std::span<const ZooKee
   }
   for (size_t i = 0; i < calls.size(); i++) {
     parts_->calls.HandOver(
-        parts_->handle, parts_->place.chroot, parts_->Acl(), calls[i],
+        parts_->handle, parts_->endpoint.chroot, parts_->Acl(), calls[i],
         [flight, i, writes = Writes(calls[i].kind)](const Result<ZooKeeperReply>& reply) {
           flight->Land(i, writes, reply);
         });
@@ -207,7 +207,7 @@ void ZooKeeperSession::Send(const ZooKeeperCall& call,
     done(there.error());
     return;
   }
-  parts_->calls.HandOver(parts_->handle, parts_->place.chroot, parts_->Acl(), call,
+  parts_->calls.HandOver(parts_->handle, parts_->endpoint.chroot, parts_->Acl(), call,
                          std::move(done));
 }
 

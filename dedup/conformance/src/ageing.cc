@@ -20,12 +20,12 @@ class AgeingTest : public WindowTest {
 
  protected:
   // Claims and finishes an id of partition 3.
-  void Finish(std::string_view id, int64_t offset, LogTime time, Own own = 0,
+  void Finish(std::string_view id, int64_t offset, LogTime time, OwnerEpoch owner_epoch = 0,
               int32_t partition = 3) {
     Attempt attempt = At(id, offset, time, partition);
-    attempt.own = own;
-    ASSERT_EQ(Claim(attempt).answer, Answer::kGranted) << id;
-    ASSERT_EQ(Complete(attempt), Change::kMade) << id;
+    attempt.owner_epoch = owner_epoch;
+    ASSERT_EQ(Claim(attempt).answer, ClaimVerdict::kGranted) << id;
+    ASSERT_EQ(Complete(attempt), MarkerChange::kMade) << id;
   }
   Attempt At(std::string_view id, int64_t offset, LogTime time, int32_t partition = 3) {
     Attempt attempt = New(id);
@@ -34,12 +34,12 @@ class AgeingTest : public WindowTest {
     return attempt;
   }
   // Likewise, by its first delivery.
-  void FinishFirst(std::string_view id, int64_t offset, LogTime time, Own own = 0) {
+  void FinishFirst(std::string_view id, int64_t offset, LogTime time, OwnerEpoch owner_epoch = 0) {
     Attempt attempt = At(id, offset, time);
-    attempt.own = own;
+    attempt.owner_epoch = owner_epoch;
     attempt.first = true;
-    ASSERT_EQ(Claim(attempt).answer, Answer::kGranted) << id;
-    ASSERT_EQ(Complete(attempt), Change::kMade) << id;
+    ASSERT_EQ(Claim(attempt).answer, ClaimVerdict::kGranted) << id;
+    ASSERT_EQ(Complete(attempt), MarkerChange::kMade) << id;
   }
   // A thousand other ids, so that an engine that forgets by the lot has full lots.
   void FinishMany(LogTime time, int64_t offset = 1'000) {
@@ -48,23 +48,24 @@ class AgeingTest : public WindowTest {
     }
   }
   // As before each commit, where the store forgets only what was announced.
-  Change Tell(Own own, int64_t frontier, LogTime watermark, int32_t partition = 3) {
+  MarkerChange Tell(OwnerEpoch owner_epoch, int64_t frontier, LogTime watermark,
+                    int32_t partition = 3) {
     if (!subject().can().keeps_claims) {
       const Announcement announced{.partition = partition};
       EXPECT_TRUE(window().Announce({&announced, 1}));
     }
-    return Committed({0, partition, own, frontier, watermark});
+    return Committed({0, partition, owner_epoch, frontier, watermark});
   }
   // A new owner of a partition whose log time is known: the time of the first ids.
-  Own RaiseKnown(int32_t partition) {
-    const Own own = Raise(partition);
-    EXPECT_EQ(Tell(own, 0, kThen, partition), Change::kMade);
-    return own;
+  OwnerEpoch RaiseKnown(int32_t partition) {
+    const OwnerEpoch owner_epoch = Raise(partition);
+    EXPECT_EQ(Tell(owner_epoch, 0, kThen, partition), MarkerChange::kMade);
+    return owner_epoch;
   }
   // The copy of a finished id: known, or refused as too old to know. Never granted.
   void ExpectNeverGranted(const Attempt& copy) {
-    const Answer answer = Claim(copy).answer;
-    EXPECT_TRUE(answer == Answer::kDuplicate || answer == Answer::kOutsideWindow)
+    const ClaimVerdict answer = Claim(copy).answer;
+    EXPECT_TRUE(answer == ClaimVerdict::kDuplicate || answer == ClaimVerdict::kOutsideWindow)
         << ToString(answer);
   }
 
@@ -75,143 +76,144 @@ class AgeingTest : public WindowTest {
 }  // namespace
 
 WINDOW_TEST_F(AgeingTest, IfAges, AnIdIsKnownForAsLongAsTheWindowRemembers) {
-  const Own own = RaiseKnown(3);
-  Finish("x", 5, kThen, own);
+  const OwnerEpoch owner_epoch = RaiseKnown(3);
+  Finish("x", 5, kThen, owner_epoch);
   FinishMany(kThen);
-  EXPECT_EQ(Tell(own, 3'000, kThen + kRemember), Change::kMade);
-  EXPECT_EQ(Claim(At("x", 9, kThen)).answer, Answer::kDuplicate);
+  EXPECT_EQ(Tell(owner_epoch, 3'000, kThen + kRemember), MarkerChange::kMade);
+  EXPECT_EQ(Claim(At("x", 9, kThen)).answer, ClaimVerdict::kDuplicate);
 }
 
 WINDOW_TEST_F(AgeingTest, IfAges, ACopyOfAnIdThatHasAgedIsNeverGranted) {
-  const Own own = RaiseKnown(3);
-  Finish("x", 5, kThen, own);
+  const OwnerEpoch owner_epoch = RaiseKnown(3);
+  Finish("x", 5, kThen, owner_epoch);
   FinishMany(kThen);
-  Tell(own, 3'000, kThen + kLong);
+  Tell(owner_epoch, 3'000, kThen + kLong);
   ExpectNeverGranted(At("x", 5, kThen));
 }
 
 WINDOW_TEST_F(AgeingTest, IfAges, ACopyIsKnownForAsLongAsTheWindowRemembersIt) {
   const LogTime later = kThen + kRemember * 9 / 10;
-  const Own own = RaiseKnown(3);
-  Finish("x", 5, kThen, own);
-  Restore("y", {0, 3, 6}, own, kThen);
+  const OwnerEpoch owner_epoch = RaiseKnown(3);
+  Finish("x", 5, kThen, owner_epoch);
+  Restore("y", {0, 3, 6}, owner_epoch, kThen);
   FinishMany(kThen);
-  EXPECT_EQ(Claim(At("x", 2'000, later)).answer, Answer::kDuplicate);
-  Restore("y", {0, 3, 2'001}, own, later);
+  EXPECT_EQ(Claim(At("x", 2'000, later)).answer, ClaimVerdict::kDuplicate);
+  Restore("y", {0, 3, 2'001}, owner_epoch, later);
   FinishMany(later, 2'002);
-  Tell(own, 4'000, kThen + kRemember * 3 / 2);  // the originals have aged
+  Tell(owner_epoch, 4'000, kThen + kRemember * 3 / 2);  // the originals have aged
   for (const char* id : {"x", "y"}) {
-    EXPECT_EQ(Claim(At(id, 2'000, later)).answer, Answer::kDuplicate) << id << " is read again";
+    EXPECT_EQ(Claim(At(id, 2'000, later)).answer, ClaimVerdict::kDuplicate)
+        << id << " is read again";
     ExpectNeverGranted(At(id, 5, kThen));
   }
 }
 
 WINDOW_TEST_F(AgeingTest, IfAges, AnOldIdThatNobodyCanHaveFinishedIsGranted) {
-  const Own own = RaiseKnown(3);
-  Finish("x", 5, kThen, own);
+  const OwnerEpoch owner_epoch = RaiseKnown(3);
+  Finish("x", 5, kThen, owner_epoch);
   FinishMany(kThen);
-  Tell(own, 3'000, kThen + kLong);
+  Tell(owner_epoch, 3'000, kThen + kLong);
   Attempt late = At("late", 4'000, kThen);
   late.first = true;
-  EXPECT_EQ(Claim(late).answer, Answer::kGranted);
+  EXPECT_EQ(Claim(late).answer, ClaimVerdict::kGranted);
 }
 
 WINDOW_TEST_F(AgeingTest, IfAges, ANewIdInsideTheWindowIsGranted) {
-  const Own own = RaiseKnown(3);
-  Finish("x", 5, kThen, own);
+  const OwnerEpoch owner_epoch = RaiseKnown(3);
+  Finish("x", 5, kThen, owner_epoch);
   FinishMany(kThen);
-  Tell(own, 3'000, kThen + kLong);
-  EXPECT_EQ(Claim(At("new", 2'999, kThen + kLong - kRemember)).answer, Answer::kGranted);
+  Tell(owner_epoch, 3'000, kThen + kLong);
+  EXPECT_EQ(Claim(At("new", 2'999, kThen + kLong - kRemember)).answer, ClaimVerdict::kGranted);
 }
 
 WINDOW_TEST_F(AgeingTest, IfAges, AnIdOfUnknownTimeIsGrantedWhereItIsNotKnown) {
-  const Own own = RaiseKnown(3);
+  const OwnerEpoch owner_epoch = RaiseKnown(3);
   FinishMany(kThen);
-  Tell(own, 3'000, kThen + kLong);
-  EXPECT_EQ(Claim(At("timeless", 4'000, kNoLogTime)).answer, Answer::kGranted);
+  Tell(owner_epoch, 3'000, kThen + kLong);
+  EXPECT_EQ(Claim(At("timeless", 4'000, kNoLogTime)).answer, ClaimVerdict::kGranted);
 }
 
 WINDOW_TEST_F(AgeingTest, (All<IfAges, IfIdsCross>), TheSlowestPartitionDecidesWhatIsForgotten) {
-  const Own own = RaiseKnown(3);
-  const Own slow = RaiseKnown(4);
-  Finish("x", 5, kThen, own);
+  const OwnerEpoch owner_epoch = RaiseKnown(3);
+  const OwnerEpoch slow = RaiseKnown(4);
+  Finish("x", 5, kThen, owner_epoch);
   FinishMany(kThen);
   Tell(slow, 1, kThen, 4);
-  Tell(own, 3'000, kThen + kLong);
-  EXPECT_EQ(Claim(At("x", 7, kThen, 4)).answer, Answer::kDuplicate);
+  Tell(owner_epoch, 3'000, kThen + kLong);
+  EXPECT_EQ(Claim(At("x", 7, kThen, 4)).answer, ClaimVerdict::kDuplicate);
 }
 
 WINDOW_TEST_F(AgeingTest, (All<IfAges, IfIdsCross>),
               APartitionThatHasNotToldItsProgressKeepsEverything) {
-  const Own own = RaiseKnown(3);
+  const OwnerEpoch owner_epoch = RaiseKnown(3);
   Raise(4);
-  Finish("x", 5, kThen, own);
+  Finish("x", 5, kThen, owner_epoch);
   FinishMany(kThen);
-  Tell(own, 3'000, kThen + kLong);
-  EXPECT_EQ(Claim(At("x", 7, kThen, 4)).answer, Answer::kDuplicate);
+  Tell(owner_epoch, 3'000, kThen + kLong);
+  EXPECT_EQ(Claim(At("x", 7, kThen, 4)).answer, ClaimVerdict::kDuplicate);
 }
 
 WINDOW_TEST_F(AgeingTest, IfAges, APartitionWhoseLogTimeIsNotKnownKeepsEverything) {
-  const Own own = RaiseKnown(3);
-  Finish("x", 5, kThen, own);
+  const OwnerEpoch owner_epoch = RaiseKnown(3);
+  Finish("x", 5, kThen, owner_epoch);
   FinishMany(kThen);
-  Tell(own, 3'000, kNoLogTime);
-  EXPECT_EQ(Claim(At("x", 9, kThen)).answer, Answer::kDuplicate);
+  Tell(owner_epoch, 3'000, kNoLogTime);
+  EXPECT_EQ(Claim(At("x", 9, kThen)).answer, ClaimVerdict::kDuplicate);
 }
 
 WINDOW_TEST_F(AgeingTest, IfAges, AnIdAboveTheFrontierIsKeptHoweverOldItIs) {
-  const Own own = RaiseKnown(3);
+  const OwnerEpoch owner_epoch = RaiseKnown(3);
   FinishMany(kThen, 10'000);
-  Finish("x", 50'000, kThen, own);
+  Finish("x", 50'000, kThen, owner_epoch);
   FinishMany(kThen, 20'000);
-  Tell(own, 10'000, kThen + kLong);
-  EXPECT_EQ(Claim(At("x", 50'001, kThen)).answer, Answer::kDuplicate);
+  Tell(owner_epoch, 10'000, kThen + kLong);
+  EXPECT_EQ(Claim(At("x", 50'001, kThen)).answer, ClaimVerdict::kDuplicate);
 }
 
 WINDOW_TEST_F(AgeingTest, IfAges, AParkedIdDoesNotAge) {
-  const Own own = RaiseKnown(3);
+  const OwnerEpoch owner_epoch = RaiseKnown(3);
   const Attempt parked = At("parked", 5, kThen);
   Claim(parked);
-  ASSERT_EQ(Park(parked, 7), Change::kMade);
+  ASSERT_EQ(Park(parked, 7), MarkerChange::kMade);
   FinishMany(kThen);
-  Tell(own, 3'000, kThen + kLong);
-  EXPECT_EQ(Claim(At("parked", 9, kThen)).answer, Answer::kAttached);
+  Tell(owner_epoch, 3'000, kThen + kLong);
+  EXPECT_EQ(Claim(At("parked", 9, kThen)).answer, ClaimVerdict::kAttached);
 }
 
 WINDOW_TEST_F(AgeingTest, IfAges, AnOpenIdDoesNotAge) {
-  const Own own = RaiseKnown(3);
+  const OwnerEpoch owner_epoch = RaiseKnown(3);
   const Attempt open = At("open", 5, kThen);
   Claim(open);
   FinishMany(kThen);
-  Tell(own, 3'000, kThen + kLong);
-  EXPECT_EQ(Complete(open), Change::kMade);
+  Tell(owner_epoch, 3'000, kThen + kLong);
+  EXPECT_EQ(Complete(open), MarkerChange::kMade);
   ExpectNeverGranted(At("open", 9, kThen));
 }
 
 WINDOW_TEST_F(AgeingTest, IfAges, ARestoredIdAgesByItsOwnTime) {
-  const Own own = RaiseKnown(3);
-  ASSERT_EQ(Restore("x", {0, 3, 5}, own, kThen + kLong), Change::kMade);
+  const OwnerEpoch owner_epoch = RaiseKnown(3);
+  ASSERT_EQ(Restore("x", {0, 3, 5}, owner_epoch, kThen + kLong), MarkerChange::kMade);
   FinishMany(kThen);
-  Tell(own, 3'000, kThen + kLong);
-  EXPECT_EQ(Claim(At("x", 9, kThen + kLong)).answer, Answer::kDuplicate);
+  Tell(owner_epoch, 3'000, kThen + kLong);
+  EXPECT_EQ(Claim(At("x", 9, kThen + kLong)).answer, ClaimVerdict::kDuplicate);
 }
 
 // The log is at rest, so its watermark is the time of the clock. Then a producer sends what an
 // outage has held up.
 WINDOW_TEST_F(AgeingTest, IfAges, AnIdWithAnOldStampIsKnownFromTheWatermarkOn) {
-  const Own own = RaiseKnown(3);
-  Finish("before", 5, kThen, own);
-  Tell(own, 6, kThen + kLong);
+  const OwnerEpoch owner_epoch = RaiseKnown(3);
+  Finish("before", 5, kThen, owner_epoch);
+  Tell(owner_epoch, 6, kThen + kLong);
   FinishMany(kThen);
-  FinishFirst("x", 2'000, kThen, own);
-  ASSERT_EQ(Restore("y", {0, 3, 2'001}, own, kThen), Change::kMade);
+  FinishFirst("x", 2'000, kThen, owner_epoch);
+  ASSERT_EQ(Restore("y", {0, 3, 2'001}, owner_epoch, kThen), MarkerChange::kMade);
   FinishMany(kThen, 2'002);
-  Tell(own, 4'000, kThen + kLong + kRemember);
+  Tell(owner_epoch, 4'000, kThen + kLong + kRemember);
   for (const char* id : {"x", "y"}) {
-    EXPECT_EQ(Claim(At(id, 5'000, kThen)).answer, Answer::kDuplicate) << id;
+    EXPECT_EQ(Claim(At(id, 5'000, kThen)).answer, ClaimVerdict::kDuplicate) << id;
   }
   FinishMany(kThen + 3 * kLong, 4'000);
-  Tell(own, 5'000, kThen + 3 * kLong);
+  Tell(owner_epoch, 5'000, kThen + 3 * kLong);
   for (const char* id : {"x", "y"}) {
     ExpectNeverGranted(At(id, 2'000, kThen));
   }
@@ -219,27 +221,27 @@ WINDOW_TEST_F(AgeingTest, IfAges, AnIdWithAnOldStampIsKnownFromTheWatermarkOn) {
 
 // A new partition, whose first commit tells that most of its messages are younger.
 WINDOW_TEST_F(AgeingTest, IfAges, AnIdWithAnOldStampIsKnownBeforeAnyWatermarkIs) {
-  const Own own = Raise(3);
+  const OwnerEpoch owner_epoch = Raise(3);
   FinishMany(kThen);
-  FinishFirst("x", 2'000, kThen, own);
-  ASSERT_EQ(Restore("y", {0, 3, 2'001}, own, kThen), Change::kMade);
+  FinishFirst("x", 2'000, kThen, owner_epoch);
+  ASSERT_EQ(Restore("y", {0, 3, 2'001}, owner_epoch, kThen), MarkerChange::kMade);
   FinishMany(kThen, 2'002);
-  Tell(own, 4'000, kThen + kLong);
-  Tell(own, 4'001, kThen + kLong + kRemember);
+  Tell(owner_epoch, 4'000, kThen + kLong);
+  Tell(owner_epoch, 4'001, kThen + kLong + kRemember);
   for (const char* id : {"x", "y"}) {
-    EXPECT_EQ(Claim(At(id, 5'000, kThen)).answer, Answer::kDuplicate) << id;
+    EXPECT_EQ(Claim(At(id, 5'000, kThen)).answer, ClaimVerdict::kDuplicate) << id;
   }
 }
 
 // As after a new assignment whose first messages have old stamps.
 WINDOW_TEST_F(AgeingTest, IfAges, AStampOfThePastLowersNoWatermark) {
-  const Own own = RaiseKnown(3);
-  Tell(own, 6, kThen + kLong);
-  Tell(own, 7, kThen);
+  const OwnerEpoch owner_epoch = RaiseKnown(3);
+  Tell(owner_epoch, 6, kThen + kLong);
+  Tell(owner_epoch, 7, kThen);
   FinishMany(kThen);
-  FinishFirst("x", 2'000, kThen, own);
-  Tell(own, 4'000, kThen + kLong + kRemember);
-  EXPECT_EQ(Claim(At("x", 5'000, kThen)).answer, Answer::kDuplicate);
+  FinishFirst("x", 2'000, kThen, owner_epoch);
+  Tell(owner_epoch, 4'000, kThen + kLong + kRemember);
+  EXPECT_EQ(Claim(At("x", 5'000, kThen)).answer, ClaimVerdict::kDuplicate);
 }
 
 WINDOW_TEST_F(AgeingTest, IfAgesAndDurable, AWatermarkCountsForOldStampsAfterReopening) {
@@ -247,74 +249,74 @@ WINDOW_TEST_F(AgeingTest, IfAgesAndDurable, AWatermarkCountsForOldStampsAfterReo
   Reopen();
   FinishFirst("x", 6, kThen);
   FinishMany(kThen);
-  const Own own = Raise(3);
-  Tell(own, 3'000, kThen + kLong + kRemember);
-  EXPECT_EQ(Claim(At("x", 4'000, kThen)).answer, Answer::kDuplicate);
+  const OwnerEpoch owner_epoch = Raise(3);
+  Tell(owner_epoch, 3'000, kThen + kLong + kRemember);
+  EXPECT_EQ(Claim(At("x", 4'000, kThen)).answer, ClaimVerdict::kDuplicate);
 }
 
 WINDOW_TEST_F(AgeingTest, IfAges, TheProgressOfAFormerOwnerIsNotKept) {
-  const Own former = RaiseKnown(3);
-  const Own own = Raise(3);
-  Finish("x", 5, kThen, own);
+  const OwnerEpoch former = RaiseKnown(3);
+  const OwnerEpoch owner_epoch = Raise(3);
+  Finish("x", 5, kThen, owner_epoch);
   FinishMany(kThen);
-  EXPECT_EQ(Tell(former, 3'000, kThen + kLong), Change::kFenced);
-  EXPECT_EQ(Claim(At("x", 9, kThen)).answer, Answer::kDuplicate);
+  EXPECT_EQ(Tell(former, 3'000, kThen + kLong), MarkerChange::kFenced);
+  EXPECT_EQ(Claim(At("x", 9, kThen)).answer, ClaimVerdict::kDuplicate);
 }
 
 WINDOW_TEST_F(AgeingTest, IfAges, ProgressWithoutOwnershipIsNotKept) {
-  const Own own = RaiseKnown(3);
-  Finish("x", 5, kThen, own);
+  const OwnerEpoch owner_epoch = RaiseKnown(3);
+  Finish("x", 5, kThen, owner_epoch);
   FinishMany(kThen);
-  EXPECT_EQ(Tell(0, 3'000, kThen + kLong), Change::kFenced);
-  EXPECT_EQ(Claim(At("x", 9, kThen)).answer, Answer::kDuplicate);
+  EXPECT_EQ(Tell(0, 3'000, kThen + kLong), MarkerChange::kFenced);
+  EXPECT_EQ(Claim(At("x", 9, kThen)).answer, ClaimVerdict::kDuplicate);
 }
 
 WINDOW_TEST_F(AgeingTest, IfAgesAndDurable, ACopyOfAnIdThatHadAgedIsNotGrantedAfterReopening) {
-  const Own own = RaiseKnown(3);
-  Finish("x", 5, kThen, own);
+  const OwnerEpoch owner_epoch = RaiseKnown(3);
+  Finish("x", 5, kThen, owner_epoch);
   FinishMany(kThen);
-  Tell(own, 3'000, kThen + kLong);
+  Tell(owner_epoch, 3'000, kThen + kLong);
   Reopen();
   ExpectNeverGranted(At("x", 5, kThen));
 }
 
 WINDOW_TEST_F(AgeingTest, IfAgesAndDurable, AnIdInsideTheWindowIsKnownAfterReopening) {
-  const Own own = RaiseKnown(3);
+  const OwnerEpoch owner_epoch = RaiseKnown(3);
   FinishMany(kThen);
-  Finish("x", 2'500, kThen + kLong, own);
+  Finish("x", 2'500, kThen + kLong, owner_epoch);
   FinishMany(kThen + kLong);
-  Tell(own, 9'000, kThen + kLong);
+  Tell(owner_epoch, 9'000, kThen + kLong);
   Reopen();
-  EXPECT_EQ(Claim(At("x", 2'501, kThen + kLong)).answer, Answer::kDuplicate);
+  EXPECT_EQ(Claim(At("x", 2'501, kThen + kLong)).answer, ClaimVerdict::kDuplicate);
 }
 
 WINDOW_TEST_F(AgeingTest, IfAges, AWatermarkOfTheFutureIsNoReasonToForgetWhatIsNew) {
-  const Own own = RaiseKnown(3);
+  const OwnerEpoch owner_epoch = RaiseKnown(3);
   FinishMany(kThen);
-  Finish("x", 2'500, kThen + 50 * kRemember, own);
+  Finish("x", 2'500, kThen + 50 * kRemember, owner_epoch);
   FinishMany(kThen + 50 * kRemember);
-  EXPECT_EQ(Tell(own, 1, LogTime::max()), Change::kMade);
-  EXPECT_EQ(Tell(own, 9'000, LogTime(milliseconds(INT64_MIN + 1))), Change::kMade);
-  EXPECT_EQ(Claim(At("x", 2'501, kThen + 50 * kRemember)).answer, Answer::kDuplicate);
+  EXPECT_EQ(Tell(owner_epoch, 1, LogTime::max()), MarkerChange::kMade);
+  EXPECT_EQ(Tell(owner_epoch, 9'000, LogTime(milliseconds(INT64_MIN + 1))), MarkerChange::kMade);
+  EXPECT_EQ(Claim(At("x", 2'501, kThen + 50 * kRemember)).answer, ClaimVerdict::kDuplicate);
 }
 
 WINDOW_TEST_F(AgeingTest, IfAgesAndDurable, AnyProgressThatWasTakenCanBeReadAgain) {
-  const Own own = RaiseKnown(3);
-  EXPECT_EQ(Tell(own, INT64_MAX, LogTime::max()), Change::kMade);
+  const OwnerEpoch owner_epoch = RaiseKnown(3);
+  EXPECT_EQ(Tell(owner_epoch, INT64_MAX, LogTime::max()), MarkerChange::kMade);
   Reopen();
-  EXPECT_EQ(Claim(At("x", 5, kThen)).answer, Answer::kGranted);
+  EXPECT_EQ(Claim(At("x", 5, kThen)).answer, ClaimVerdict::kGranted);
 }
 
 WINDOW_TEST_F(AgeingTest, IfAgesAndDurable, WhatWasSyncedAndNotCommittedIsNotForgotten) {
-  const Own own = RaiseKnown(3);
-  Tell(own, 5, kThen);
-  Finish("x", 5, kThen, own);
+  const OwnerEpoch owner_epoch = RaiseKnown(3);
+  Tell(owner_epoch, 5, kThen);
+  Finish("x", 5, kThen, owner_epoch);
   FinishMany(kThen);
   ASSERT_TRUE(window().Announce({}));
   Reopen();
   Attempt again = At("x", 5, kThen);
   again.first = true;
-  EXPECT_EQ(Claim(again).answer, Answer::kDuplicate);
+  EXPECT_EQ(Claim(again).answer, ClaimVerdict::kDuplicate);
 }
 
 }  // namespace oncemq::conformance

@@ -19,14 +19,14 @@ struct Call {
 };
 
 // A batch of two, the well-formed id first: it must not be applied if the second is malformed.
-template <class Answer, class Request>
+template <class ClaimVerdict, class Request>
 std::function<Status(Window&, std::string_view, std::string_view, Token)> SendTwo(
-    Status (Window::*call)(std::span<const Request>, std::span<Answer>),
+    Status (Window::*call)(std::span<const Request>, std::span<ClaimVerdict>),
     std::function<Request(std::string_view, Token)> make) {
   return [=](Window& window, std::string_view good, std::string_view other, Token token) {
     const Request requests[] = {make(good, {9, 9}), make(other, token)};
-    std::vector<Answer> answers(2);
-    return (window.*call)(std::span<const Request>(requests), std::span<Answer>(answers));
+    std::vector<ClaimVerdict> answers(2);
+    return (window.*call)(std::span<const Request>(requests), std::span<ClaimVerdict>(answers));
   };
 }
 
@@ -39,30 +39,30 @@ std::vector<Call> EveryCall() {
                                             return ClaimRequest{id, t, at, 0, 0};
                                           })},
       {"complete", true,
-       SendTwo<Change, CompleteRequest>(&Window::Complete,
-                                        [=](auto id, Token t) {
-                                          return CompleteRequest{id, t, at, {}};
-                                        })},
+       SendTwo<MarkerChange, CompleteRequest>(&Window::Complete,
+                                              [=](auto id, Token t) {
+                                                return CompleteRequest{id, t, at, {}};
+                                              })},
       {"release", true,
-       SendTwo<Change, ReleaseRequest>(&Window::Release,
-                                       [](auto id, Token t) {
-                                         return ReleaseRequest{id, t, false};
-                                       })},
+       SendTwo<MarkerChange, ReleaseRequest>(&Window::Release,
+                                             [](auto id, Token t) {
+                                               return ReleaseRequest{id, t, false};
+                                             })},
       {"park", true,
-       SendTwo<Change, ParkRequest>(&Window::Park,
-                                    [](auto id, Token t) {
-                                      return ParkRequest{id, t, 1};
-                                    })},
+       SendTwo<MarkerChange, ParkRequest>(&Window::Park,
+                                          [](auto id, Token t) {
+                                            return ParkRequest{id, t, 1};
+                                          })},
       {"renew", true,
-       SendTwo<Change, RenewRequest>(&Window::Renew,
-                                     [](auto id, Token t) {
-                                       return RenewRequest{id, t};
-                                     })},
+       SendTwo<MarkerChange, RenewRequest>(&Window::Renew,
+                                           [](auto id, Token t) {
+                                             return RenewRequest{id, t};
+                                           })},
       {"restore", false,
-       SendTwo<Change, RestoreRequest>(&Window::Restore,
-                                       [=](auto id, Token) {
-                                         return RestoreRequest{id, at, 0};
-                                       })},
+       SendTwo<MarkerChange, RestoreRequest>(&Window::Restore,
+                                             [=](auto id, Token) {
+                                               return RestoreRequest{id, at, 0};
+                                             })},
       {"peek", false,
        SendTwo<MarkerView, std::string_view>(&Window::Peek, [](auto id, Token) { return id; })},
   };
@@ -128,14 +128,14 @@ WINDOW_TEST(IfStoresClaims, EveryRequestOfABatchGetsItsOwnAnswer) {
   requests.push_back({"fenced", New().token, {0, 3, 5}, 1, 0});
   // Answers of an earlier call, and one place more than is needed.
   std::vector<ClaimAnswer> answers(
-      7, {Answer::kGranted, true, true, 7, 7, MarkerState::kHanded, microseconds(7), "old"});
+      7, {ClaimVerdict::kGranted, true, true, 7, 7, MarkerState::kHanded, microseconds(7), "old"});
   ASSERT_TRUE(window().Claim(requests, answers).has_value());
-  EXPECT_EQ(answers[0].answer, Answer::kGranted);
-  EXPECT_EQ(answers[1].answer, Answer::kDuplicate);
-  EXPECT_EQ(answers[2].answer, Answer::kInFlight);
-  EXPECT_EQ(answers[3].answer, Answer::kAttached);
-  EXPECT_EQ(answers[4].answer, Answer::kGranted);
-  EXPECT_EQ(answers[5].answer, Answer::kFenced);
+  EXPECT_EQ(answers[0].answer, ClaimVerdict::kGranted);
+  EXPECT_EQ(answers[1].answer, ClaimVerdict::kDuplicate);
+  EXPECT_EQ(answers[2].answer, ClaimVerdict::kInFlight);
+  EXPECT_EQ(answers[3].answer, ClaimVerdict::kAttached);
+  EXPECT_EQ(answers[4].answer, ClaimVerdict::kGranted);
+  EXPECT_EQ(answers[5].answer, ClaimVerdict::kFenced);
   EXPECT_EQ(answers[6].result, "old");
   EXPECT_FALSE(answers[0].same_delivery);
   EXPECT_FALSE(answers[0].uncertain);
@@ -150,9 +150,9 @@ WINDOW_TEST(IfStoresClaims, ACopyInTheSameBatchIsInFlight) {
                                    {"x", New().token, {0, 3, 7}, 0, 0}};
   ClaimAnswer answers[3];
   ASSERT_TRUE(window().Claim(requests, answers).has_value());
-  EXPECT_EQ(answers[0].answer, Answer::kGranted);
-  EXPECT_EQ(answers[1].answer, Answer::kGranted);
-  EXPECT_EQ(answers[2].answer, Answer::kInFlight);
+  EXPECT_EQ(answers[0].answer, ClaimVerdict::kGranted);
+  EXPECT_EQ(answers[1].answer, ClaimVerdict::kGranted);
+  EXPECT_EQ(answers[2].answer, ClaimVerdict::kInFlight);
   EXPECT_EQ(Peek().token, requests[0].token);
 }
 
@@ -170,16 +170,16 @@ WINDOW_TEST(IfStoresClaims, ABatchThatClaimsAndOneThatCompletesWorkAsSingleCalls
     completions.push_back({attempt.id, completer, attempt.at, {}});
   }
   std::vector<ClaimAnswer> granted(kMany);
-  std::vector<Change> made(kMany);
+  std::vector<MarkerChange> made(kMany);
   ASSERT_TRUE(window().Claim(claims, granted).has_value());
   ASSERT_TRUE(window().Complete(completions, made).has_value());
   std::vector<ClaimAnswer> again(kMany);
   ASSERT_TRUE(window().Claim(claims, again).has_value());
   for (size_t i = 0; i < kMany; i++) {
     const bool fenced = i % 10 == 0;
-    EXPECT_EQ(granted[i].answer, Answer::kGranted) << i;
-    EXPECT_EQ(made[i], fenced ? Change::kFenced : Change::kMade) << i;
-    EXPECT_EQ(again[i].answer, fenced ? Answer::kGranted : Answer::kDuplicate) << i;
+    EXPECT_EQ(granted[i].answer, ClaimVerdict::kGranted) << i;
+    EXPECT_EQ(made[i], fenced ? MarkerChange::kFenced : MarkerChange::kMade) << i;
+    EXPECT_EQ(again[i].answer, fenced ? ClaimVerdict::kGranted : ClaimVerdict::kDuplicate) << i;
   }
 }
 
@@ -195,14 +195,14 @@ WINDOW_TEST(Always, AWholeBatchRepeatedAfterALostReplyRecognisesItself) {
     std::vector<ClaimAnswer> answers(3);
     ASSERT_TRUE(window().Claim(claims, answers).has_value());
     for (const ClaimAnswer& answer : answers) {
-      EXPECT_EQ(answer.answer, Answer::kGranted);
+      EXPECT_EQ(answer.answer, ClaimVerdict::kGranted);
       EXPECT_EQ(answer.attempt, 1u);
     }
   }
   for (int time = 0; time < 2; time++) {
-    std::vector<Change> answers(3, Change::kFenced);
+    std::vector<MarkerChange> answers(3, MarkerChange::kFenced);
     ASSERT_TRUE(window().Complete(completions, answers).has_value());
-    EXPECT_EQ(answers, std::vector<Change>(3, Change::kMade));
+    EXPECT_EQ(answers, std::vector<MarkerChange>(3, MarkerChange::kMade));
   }
 }
 

@@ -8,37 +8,37 @@ namespace oncemq::conformance {
 WINDOW_TEST(IfStoresClaims, OnlyTheTokenOfTheClaimCompletes) {
   const Attempt holder = New();
   Claim(holder);
-  EXPECT_EQ(Complete(New()), Change::kFenced);
+  EXPECT_EQ(Complete(New()), MarkerChange::kFenced);
   EXPECT_EQ(StateOf(), MarkerState::kOpen);
-  EXPECT_EQ(Complete(holder), Change::kMade);
+  EXPECT_EQ(Complete(holder), MarkerChange::kMade);
 }
 
 WINDOW_TEST(Always, ACompletionRepeatedAfterALostReplyIsMade) {
   const Attempt holder = New();
   Claim(holder);
-  EXPECT_EQ(Complete(holder), Change::kMade);
-  EXPECT_EQ(Complete(holder), Change::kMade);
+  EXPECT_EQ(Complete(holder), MarkerChange::kMade);
+  EXPECT_EQ(Complete(holder), MarkerChange::kMade);
 }
 
 WINDOW_TEST(Always, ACompletionOfAnIdThatSomebodyElseFinishedIsFenced) {
   const Attempt holder = New();
   Claim(holder);
   Complete(holder);
-  EXPECT_EQ(Complete(New()), Change::kFenced);
+  EXPECT_EQ(Complete(New()), MarkerChange::kFenced);
 }
 
 WINDOW_TEST(IfStoresClaims, ACompletionOfAnIdThatNobodyClaimedIsFenced) {
-  EXPECT_EQ(Complete(New()), Change::kFenced);
+  EXPECT_EQ(Complete(New()), MarkerChange::kFenced);
   EXPECT_EQ(StateOf(), MarkerState::kNone);
 }
 
 WINDOW_TEST(Always, AReleasedIdIsNewAgain) {
   const Attempt holder = New();
   Claim(holder);
-  EXPECT_EQ(Release(holder), Change::kMade);
+  EXPECT_EQ(Release(holder), MarkerChange::kMade);
   EXPECT_EQ(StateOf(), MarkerState::kNone);
   const ClaimAnswer next = Claim(New());
-  EXPECT_EQ(next.answer, Answer::kGranted);
+  EXPECT_EQ(next.answer, ClaimVerdict::kGranted);
   EXPECT_EQ(next.attempt, 1u);
   EXPECT_FALSE(next.uncertain);
 }
@@ -46,8 +46,8 @@ WINDOW_TEST(Always, AReleasedIdIsNewAgain) {
 WINDOW_TEST(Always, AReleaseRepeatedAfterALostReplyIsMade) {
   const Attempt holder = New();
   Claim(holder);
-  EXPECT_EQ(Release(holder), Change::kMade);
-  EXPECT_EQ(Release(holder), Change::kMade);
+  EXPECT_EQ(Release(holder), MarkerChange::kMade);
+  EXPECT_EQ(Release(holder), MarkerChange::kMade);
 }
 
 WINDOW_TEST(IfStoresClaims, ALateReleaseLeavesTheNextClaimAlone) {
@@ -56,15 +56,15 @@ WINDOW_TEST(IfStoresClaims, ALateReleaseLeavesTheNextClaimAlone) {
   Release(first);
   const Attempt next = New();
   Claim(next);
-  EXPECT_EQ(Release(first), Change::kFenced);
+  EXPECT_EQ(Release(first), MarkerChange::kFenced);
   EXPECT_EQ(Peek().token, next.token);
 }
 
 WINDOW_TEST(IfStoresClaims, OnlyTheTokenOfTheClaimReleases) {
   const Attempt holder = New();
   Claim(holder);
-  EXPECT_EQ(Release(New()), Change::kFenced);
-  EXPECT_EQ(ReleaseAsUncertain(New()), Change::kFenced);
+  EXPECT_EQ(Release(New()), MarkerChange::kFenced);
+  EXPECT_EQ(ReleaseAsUncertain(New()), MarkerChange::kFenced);
   EXPECT_EQ(Peek().token, holder.token);
 }
 
@@ -72,15 +72,15 @@ WINDOW_TEST(Always, ADoneIdIsNeverReleased) {
   const Attempt holder = New();
   Claim(holder);
   Complete(holder);
-  EXPECT_EQ(Release(holder), Change::kFenced);
-  EXPECT_EQ(ReleaseAsUncertain(holder), Change::kFenced);
+  EXPECT_EQ(Release(holder), MarkerChange::kFenced);
+  EXPECT_EQ(ReleaseAsUncertain(holder), MarkerChange::kFenced);
   EXPECT_EQ(StateOf(), MarkerState::kDone);
 }
 
 WINDOW_TEST(IfStoresClaims, AnUncertainReleaseLeavesTheMarkerWithoutAHolder) {
   const Attempt holder = New();
   Claim(holder);
-  EXPECT_EQ(ReleaseAsUncertain(holder), Change::kMade);
+  EXPECT_EQ(ReleaseAsUncertain(holder), MarkerChange::kMade);
   const MarkerView view = Peek();
   EXPECT_EQ(view.state, MarkerState::kOpen);
   EXPECT_TRUE(view.uncertain);
@@ -92,7 +92,7 @@ WINDOW_TEST(IfStoresClaims, TheNextClaimAfterAnUncertainReleaseIsGrantedAtOnceAn
   Claim(holder);
   ReleaseAsUncertain(holder);
   const ClaimAnswer next = Claim(New());
-  EXPECT_EQ(next.answer, Answer::kGranted);
+  EXPECT_EQ(next.answer, ClaimVerdict::kGranted);
   EXPECT_TRUE(next.uncertain);
   EXPECT_EQ(next.attempt, 2u);
 }
@@ -102,7 +102,7 @@ WINDOW_TEST(IfStoresClaims, TheSameTokenIsToldOfItsOwnUncertainReleaseToo) {
   Claim(holder);
   ReleaseAsUncertain(holder);
   const ClaimAnswer again = Claim(holder);
-  EXPECT_EQ(again.answer, Answer::kGranted);
+  EXPECT_EQ(again.answer, ClaimVerdict::kGranted);
   EXPECT_TRUE(again.uncertain);
   EXPECT_EQ(again.attempt, 2u);
 }
@@ -110,11 +110,11 @@ WINDOW_TEST(IfStoresClaims, TheSameTokenIsToldOfItsOwnUncertainReleaseToo) {
 WINDOW_TEST(IfStoresClaims, AnUncertainReleaseRepeatedAfterALostReplyIsMade) {
   const Attempt holder = New();
   Claim(holder);
-  EXPECT_EQ(ReleaseAsUncertain(holder), Change::kMade);
-  EXPECT_EQ(ReleaseAsUncertain(holder), Change::kMade);
+  EXPECT_EQ(ReleaseAsUncertain(holder), MarkerChange::kMade);
+  EXPECT_EQ(ReleaseAsUncertain(holder), MarkerChange::kMade);
   const Attempt next = New();
   Claim(next);
-  EXPECT_EQ(ReleaseAsUncertain(holder), Change::kFenced);
+  EXPECT_EQ(ReleaseAsUncertain(holder), MarkerChange::kFenced);
   EXPECT_EQ(Peek().token, next.token);
 }
 
@@ -124,9 +124,9 @@ WINDOW_TEST(IfStoresClaims, ALaterPlainReleaseDoesNotWipeOutTheDoubt) {
   ReleaseAsUncertain(first);
   const Attempt second = New();
   Claim(second);
-  EXPECT_EQ(Release(second), Change::kMade);
+  EXPECT_EQ(Release(second), MarkerChange::kMade);
   const ClaimAnswer third = Claim(New());
-  EXPECT_EQ(third.answer, Answer::kGranted);
+  EXPECT_EQ(third.answer, ClaimVerdict::kGranted);
   EXPECT_TRUE(third.uncertain);
   EXPECT_EQ(third.attempt, 2u) << "the second was taken back";
 }
@@ -135,8 +135,8 @@ WINDOW_TEST(IfStoresClaims, AClaimReleasedAsUncertainIsNeitherRenewedNorParked) 
   const Attempt holder = New();
   Claim(holder);
   ReleaseAsUncertain(holder);
-  EXPECT_EQ(Renew(holder), Change::kFenced);
-  EXPECT_EQ(Park(holder, 1), Change::kFenced);
+  EXPECT_EQ(Renew(holder), MarkerChange::kFenced);
+  EXPECT_EQ(Park(holder, 1), MarkerChange::kFenced);
   EXPECT_EQ(StateOf(), MarkerState::kOpen);
 }
 
@@ -144,25 +144,25 @@ WINDOW_TEST(Always, ALateTruthIsKeptAfterAnUncertainRelease) {
   const Attempt holder = New();
   Claim(holder);
   ReleaseAsUncertain(holder);
-  EXPECT_EQ(Complete(holder), Change::kMade);
-  EXPECT_EQ(Claim(New()).answer, Answer::kDuplicate);
+  EXPECT_EQ(Complete(holder), MarkerChange::kMade);
+  EXPECT_EQ(Claim(New()).answer, ClaimVerdict::kDuplicate);
 }
 
 WINDOW_TEST(IfStoresClaims, OnlyTheTokenOfTheClaimParks) {
   const Attempt holder = New();
   Claim(holder);
-  EXPECT_EQ(Park(New(), 9), Change::kFenced);
+  EXPECT_EQ(Park(New(), 9), MarkerChange::kFenced);
   EXPECT_EQ(StateOf(), MarkerState::kOpen);
-  EXPECT_EQ(Park(holder, 9), Change::kMade);
+  EXPECT_EQ(Park(holder, 9), MarkerChange::kMade);
   EXPECT_EQ(StateOf(), MarkerState::kParked);
 }
 
 WINDOW_TEST(Always, AParkRepeatedAfterALostReplyIsMadeAndAnotherEntryIsNot) {
   const Attempt holder = New();
   Claim(holder);
-  EXPECT_EQ(Park(holder, 9), Change::kMade);
-  EXPECT_EQ(Park(holder, 9), Change::kMade);
-  EXPECT_EQ(Park(holder, 10), Change::kFenced);
+  EXPECT_EQ(Park(holder, 9), MarkerChange::kMade);
+  EXPECT_EQ(Park(holder, 9), MarkerChange::kMade);
+  EXPECT_EQ(Park(holder, 10), MarkerChange::kFenced);
   EXPECT_EQ(Claim(New()).entry, 9u);
 }
 
@@ -170,10 +170,10 @@ WINDOW_TEST(IfStoresClaims, AParkedIdIsNeitherCompletedNorReleasedNorRenewed) {
   const Attempt holder = New();
   Claim(holder);
   Park(holder, 9);
-  EXPECT_EQ(Complete(holder), Change::kFenced);
-  EXPECT_EQ(Release(holder), Change::kFenced);
-  EXPECT_EQ(ReleaseAsUncertain(holder), Change::kFenced);
-  EXPECT_EQ(Renew(holder), Change::kFenced);
+  EXPECT_EQ(Complete(holder), MarkerChange::kFenced);
+  EXPECT_EQ(Release(holder), MarkerChange::kFenced);
+  EXPECT_EQ(ReleaseAsUncertain(holder), MarkerChange::kFenced);
+  EXPECT_EQ(Renew(holder), MarkerChange::kFenced);
   EXPECT_EQ(StateOf(), MarkerState::kParked);
 }
 
@@ -191,29 +191,29 @@ WINDOW_TEST(IfStoresClaims, ADoneIdIsNeverParkedNorRenewed) {
   const Attempt holder = New();
   Claim(holder);
   Complete(holder);
-  EXPECT_EQ(Park(holder, 9), Change::kFenced);
-  EXPECT_EQ(Renew(holder), Change::kFenced);
+  EXPECT_EQ(Park(holder, 9), MarkerChange::kFenced);
+  EXPECT_EQ(Renew(holder), MarkerChange::kFenced);
   EXPECT_EQ(StateOf(), MarkerState::kDone);
 }
 
 WINDOW_TEST(IfStoresClaims, NothingIsParkedOrRenewedWithoutAClaim) {
-  EXPECT_EQ(Park(New(), 9), Change::kFenced);
-  EXPECT_EQ(Renew(New()), Change::kFenced);
+  EXPECT_EQ(Park(New(), 9), MarkerChange::kFenced);
+  EXPECT_EQ(Renew(New()), MarkerChange::kFenced);
   EXPECT_EQ(StateOf(), MarkerState::kNone);
 }
 
 WINDOW_TEST(IfStoresClaims, OnlyTheTokenOfTheClaimRenews) {
   const Attempt holder = New();
   Claim(holder);
-  EXPECT_EQ(Renew(New()), Change::kFenced);
-  EXPECT_EQ(Renew(holder), Change::kMade);
-  EXPECT_EQ(Renew(holder), Change::kMade);
+  EXPECT_EQ(Renew(New()), MarkerChange::kFenced);
+  EXPECT_EQ(Renew(holder), MarkerChange::kMade);
+  EXPECT_EQ(Renew(holder), MarkerChange::kMade);
 }
 
 WINDOW_TEST(Always, ARestoredIdIsADuplicateWithoutAResult) {
-  EXPECT_EQ(Restore("x", {0, 3, 5}, 0), Change::kMade);
+  EXPECT_EQ(Restore("x", {0, 3, 5}, 0), MarkerChange::kMade);
   const ClaimAnswer copy = Claim(New());
-  EXPECT_EQ(copy.answer, Answer::kDuplicate);
+  EXPECT_EQ(copy.answer, ClaimVerdict::kDuplicate);
   EXPECT_TRUE(copy.same_delivery);
   EXPECT_EQ(copy.result, "");
 }
@@ -225,24 +225,24 @@ WINDOW_TEST(Always, RestoringWhatIsThereChangesNothing) {
   const Attempt parked = New("parked");
   Claim(parked);
   Park(parked, 9);
-  EXPECT_EQ(Restore("done", Elsewhere(), 0), Change::kMade);
-  EXPECT_EQ(Restore("parked", Elsewhere(), 0), Change::kMade);
+  EXPECT_EQ(Restore("done", Elsewhere(), 0), MarkerChange::kMade);
+  EXPECT_EQ(Restore("parked", Elsewhere(), 0), MarkerChange::kMade);
   EXPECT_EQ(Peek("done").at, done.at);
   EXPECT_EQ(StateOf("parked"), MarkerState::kParked);
   EXPECT_EQ(Claim(New("done")).result, subject().can().keeps_results ? "kept" : "");
 }
 
 WINDOW_TEST(Always, ARestoreRepeatedAfterALostReplyIsMade) {
-  EXPECT_EQ(Restore("x", {0, 3, 5}, 0), Change::kMade);
-  EXPECT_EQ(Restore("x", {0, 3, 5}, 0), Change::kMade);
+  EXPECT_EQ(Restore("x", {0, 3, 5}, 0), MarkerChange::kMade);
+  EXPECT_EQ(Restore("x", {0, 3, 5}, 0), MarkerChange::kMade);
 }
 
 WINDOW_TEST(IfStoresClaims, AnIdThatSomebodyRunsIsNotRestored) {
   const Attempt holder = New();
   Claim(holder);
-  EXPECT_EQ(Restore("x", holder.at, 0), Change::kInFlight);
+  EXPECT_EQ(Restore("x", holder.at, 0), MarkerChange::kInFlight);
   EXPECT_EQ(StateOf(), MarkerState::kOpen);
-  EXPECT_EQ(Complete(holder), Change::kMade);
+  EXPECT_EQ(Complete(holder), MarkerChange::kMade);
 }
 
 }  // namespace oncemq::conformance

@@ -32,41 +32,41 @@ WINDOW_TEST(Always, TheWindowCanWhatTheEngineClaims) {
 
 WINDOW_TEST(Always, TheFirstClaimOfAnIdIsGrantedAsItsFirstAttempt) {
   const ClaimAnswer answer = Claim(New());
-  EXPECT_EQ(answer.answer, Answer::kGranted);
+  EXPECT_EQ(answer.answer, ClaimVerdict::kGranted);
   EXPECT_EQ(answer.attempt, 1u);
   EXPECT_FALSE(answer.uncertain);
 }
 
 // An operation of its own in each partition of each topic, whatever becomes of the others.
 WINDOW_TEST(IfPartitionsOwnIds, AnIdOfAnotherPartitionOrTopicIsAnotherId) {
-  constexpr Coordinates kPlaces[] = {{0, 3, 5}, {0, 4, 5}, {1, 3, 5}};
+  constexpr Coordinates kCoordinates[] = {{0, 3, 5}, {0, 4, 5}, {1, 3, 5}};
   std::vector<Attempt> attempts;
-  for (const Coordinates& at : kPlaces) {
+  for (const Coordinates& at : kCoordinates) {
     Attempt& attempt = attempts.emplace_back(New());
     attempt.at = at;
     attempt.fingerprint = static_cast<uint32_t>(attempts.size());
     const ClaimAnswer answer = Claim(attempt);
-    EXPECT_EQ(answer.answer, Answer::kGranted);
+    EXPECT_EQ(answer.answer, ClaimVerdict::kGranted);
     EXPECT_EQ(answer.attempt, 1u);
   }
   for (const Attempt& attempt : attempts) {
-    EXPECT_EQ(Complete(attempt), Change::kMade);
+    EXPECT_EQ(Complete(attempt), MarkerChange::kMade);
   }
   for (const Attempt& attempt : attempts) {
     Attempt copy = New();
     copy.at = attempt.at;
     copy.fingerprint = attempt.fingerprint;
-    EXPECT_EQ(Claim(copy).answer, Answer::kDuplicate);
+    EXPECT_EQ(Claim(copy).answer, ClaimVerdict::kDuplicate);
   }
 }
 
 WINDOW_TEST(IfPartitionsOwnIds, AnIdIsRestoredInItsPartitionAlone) {
-  EXPECT_EQ(Restore("x", {0, 3, 5}, 0), Change::kMade);
+  EXPECT_EQ(Restore("x", {0, 3, 5}, 0), MarkerChange::kMade);
   Attempt other = New();
   other.at = {1, 3, 5};
-  EXPECT_EQ(Claim(other).answer, Answer::kGranted);
-  EXPECT_EQ(Claim(New()).answer, Answer::kDuplicate);
-  EXPECT_EQ(Release(other), Change::kMade);
+  EXPECT_EQ(Claim(other).answer, ClaimVerdict::kGranted);
+  EXPECT_EQ(Claim(New()).answer, ClaimVerdict::kDuplicate);
+  EXPECT_EQ(Release(other), MarkerChange::kMade);
   EXPECT_EQ(StateOf(), MarkerState::kDone) << "a look by the id alone finds it";
 }
 
@@ -77,14 +77,14 @@ WINDOW_TEST(IfIdsCross, AnIdOfAnotherPartitionOrTopicIsACopy) {
   for (const Coordinates& at : {Coordinates{0, 4, 5}, Coordinates{1, 3, 5}}) {
     Attempt copy = New();
     copy.at = at;
-    EXPECT_EQ(Claim(copy).answer, Answer::kDuplicate);
+    EXPECT_EQ(Claim(copy).answer, ClaimVerdict::kDuplicate);
   }
 }
 
 WINDOW_TEST(IfStoresClaims, ACopyOfAnOpenIdIsInFlightAndNotADuplicate) {
   Claim(New());
   const ClaimAnswer copy = Claim(New());
-  EXPECT_EQ(copy.answer, Answer::kInFlight);
+  EXPECT_EQ(copy.answer, ClaimVerdict::kInFlight);
   EXPECT_EQ(copy.attempt, 0u);
 }
 
@@ -98,7 +98,7 @@ WINDOW_TEST(IfStoresClaims, ACopyInFlightChangesNothingForTheHolder) {
   EXPECT_EQ(view.state, MarkerState::kOpen);
   EXPECT_EQ(view.token, holder.token);
   EXPECT_EQ(view.at, holder.at);
-  EXPECT_EQ(Complete(holder), Change::kMade);
+  EXPECT_EQ(Complete(holder), MarkerChange::kMade);
 }
 
 WINDOW_TEST(WithLeases, ACopyInFlightIsToldToLookAgainWhenTheLeaseMayHaveEnded) {
@@ -112,7 +112,7 @@ WINDOW_TEST(Always, AnIdThatIsDoneIsADuplicate) {
   const Attempt first = New();
   Claim(first);
   Complete(first);
-  EXPECT_EQ(Claim(New()).answer, Answer::kDuplicate);
+  EXPECT_EQ(Claim(New()).answer, ClaimVerdict::kDuplicate);
   EXPECT_EQ(StateOf(), MarkerState::kDone);
 }
 
@@ -134,7 +134,7 @@ WINDOW_TEST(Always, ADuplicateThatDiffersInOneCoordinateIsAnotherDelivery) {
     Attempt copy = New();
     copy.at = at;
     const ClaimAnswer answer = Claim(copy);
-    EXPECT_EQ(answer.answer, Answer::kDuplicate);
+    EXPECT_EQ(answer.answer, ClaimVerdict::kDuplicate);
     EXPECT_FALSE(answer.same_delivery);
   }
 }
@@ -153,12 +153,12 @@ WINDOW_TEST(WithResults, TheLongestResultIsKeptAndALongerOneIsRefused) {
   Claim(first);
   const std::string longer = longest + "r";
   const CompleteRequest too_long{first.id, first.token, first.at, longer};
-  Change change{};
+  MarkerChange change{};
   const Status refused = window().Complete({&too_long, 1}, {&change, 1});
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().code, Code::kInvalid);
   EXPECT_EQ(StateOf(), MarkerState::kOpen);
-  EXPECT_EQ(Complete(first, longest), Change::kMade);
+  EXPECT_EQ(Complete(first, longest), MarkerChange::kMade);
   EXPECT_EQ(Claim(New()).result, longest);
 }
 
@@ -166,17 +166,17 @@ WINDOW_TEST(Always, AClaimRepeatedAfterALostReplyRecognisesItself) {
   const Attempt attempt = New();
   Claim(attempt);
   const ClaimAnswer again = Claim(attempt);
-  EXPECT_EQ(again.answer, Answer::kGranted);
+  EXPECT_EQ(again.answer, ClaimVerdict::kGranted);
   EXPECT_EQ(again.attempt, 1u);
   EXPECT_FALSE(again.uncertain);
-  EXPECT_EQ(Complete(attempt), Change::kMade);
+  EXPECT_EQ(Complete(attempt), MarkerChange::kMade);
 }
 
 WINDOW_TEST(Always, AClaimRepeatedAfterItsCompletionIsADuplicate) {
   const Attempt attempt = New();
   Claim(attempt);
   Complete(attempt);
-  EXPECT_EQ(Claim(attempt).answer, Answer::kDuplicate);
+  EXPECT_EQ(Claim(attempt).answer, ClaimVerdict::kDuplicate);
 }
 
 WINDOW_TEST(IfStoresClaims, TokensThatShareOneHalfAreTwoTokens) {
@@ -186,8 +186,8 @@ WINDOW_TEST(IfStoresClaims, TokensThatShareOneHalfAreTwoTokens) {
   for (const Token token : {Token{1, 3}, Token{2, 2}, Token{2, 1}, Token{0, 2}, Token{1, 0}}) {
     Attempt other = holder;
     other.token = token;
-    EXPECT_EQ(Claim(other).answer, Answer::kInFlight);
-    EXPECT_EQ(Complete(other), Change::kFenced);
+    EXPECT_EQ(Claim(other).answer, ClaimVerdict::kInFlight);
+    EXPECT_EQ(Complete(other), MarkerChange::kFenced);
   }
 }
 
@@ -197,8 +197,8 @@ WINDOW_TEST(WithFingerprints, AnotherPayloadUnderAnOpenIdIsAConflict) {
   Claim(first);
   Attempt other = New();
   other.fingerprint = 8;
-  EXPECT_EQ(Claim(other).answer, Answer::kConflict);
-  EXPECT_EQ(Complete(first), Change::kMade);
+  EXPECT_EQ(Claim(other).answer, ClaimVerdict::kConflict);
+  EXPECT_EQ(Complete(first), MarkerChange::kMade);
 }
 
 WINDOW_TEST(WithFingerprints, AnotherPayloadUnderADoneIdIsAConflict) {
@@ -208,20 +208,20 @@ WINDOW_TEST(WithFingerprints, AnotherPayloadUnderADoneIdIsAConflict) {
   Complete(first);
   Attempt other = New();
   other.fingerprint = 8;
-  EXPECT_EQ(Claim(other).answer, Answer::kConflict);
+  EXPECT_EQ(Claim(other).answer, ClaimVerdict::kConflict);
   other.fingerprint = 7;
-  EXPECT_EQ(Claim(other).answer, Answer::kDuplicate);
+  EXPECT_EQ(Claim(other).answer, ClaimVerdict::kDuplicate);
 }
 
 WINDOW_TEST(WithFingerprints, AFingerprintThatWasNotTakenConflictsWithNothing) {
   Attempt first = New("with");
   first.fingerprint = 7;
   Claim(first);
-  EXPECT_EQ(Claim(New("with")).answer, Answer::kInFlight);
+  EXPECT_EQ(Claim(New("with")).answer, ClaimVerdict::kInFlight);
   Claim(New("without"));
   Attempt other = New("without");
   other.fingerprint = 8;
-  EXPECT_EQ(Claim(other).answer, Answer::kInFlight);
+  EXPECT_EQ(Claim(other).answer, ClaimVerdict::kInFlight);
 }
 
 WINDOW_TEST(Always, AParkedIdAttachesItsCopiesToTheRecord) {
@@ -229,7 +229,7 @@ WINDOW_TEST(Always, AParkedIdAttachesItsCopiesToTheRecord) {
   Claim(first);
   Park(first, 77);
   const ClaimAnswer copy = Claim(New());
-  EXPECT_EQ(copy.answer, Answer::kAttached);
+  EXPECT_EQ(copy.answer, ClaimVerdict::kAttached);
   EXPECT_EQ(copy.attached, MarkerState::kParked);
   EXPECT_EQ(copy.entry, 77u);
 }
@@ -244,12 +244,12 @@ WINDOW_TEST(IfStoresClaims, ALookChangesNothing) {
   Peek();
   EXPECT_EQ(Claim(New()).attempt, 1u);
   Peek();
-  EXPECT_EQ(Claim(New()).answer, Answer::kInFlight);
+  EXPECT_EQ(Claim(New()).answer, ClaimVerdict::kInFlight);
 }
 
 WINDOW_TEST(Always, TwoIdsAreTwoEffects) {
-  EXPECT_EQ(Claim(New("a")).answer, Answer::kGranted);
-  EXPECT_EQ(Claim(New("b")).answer, Answer::kGranted);
+  EXPECT_EQ(Claim(New("a")).answer, ClaimVerdict::kGranted);
+  EXPECT_EQ(Claim(New("b")).answer, ClaimVerdict::kGranted);
 }
 
 }  // namespace oncemq::conformance

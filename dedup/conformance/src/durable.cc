@@ -11,11 +11,12 @@ WINDOW_TEST(IfDurable, WhatWasDoneIsDoneAfterTheStoreIsOpenedAgain) {
   Complete(first, "kept");
   ASSERT_NO_FATAL_FAILURE(Reopen());
   const ClaimAnswer copy = Claim(New());
-  EXPECT_EQ(copy.answer, Answer::kDuplicate);
+  EXPECT_EQ(copy.answer, ClaimVerdict::kDuplicate);
   EXPECT_TRUE(copy.same_delivery);
   EXPECT_EQ(copy.result, subject().can().keeps_results ? "kept" : "");
   // Where claims end with their process nobody is left to ask again.
-  EXPECT_EQ(Complete(first), subject().can().keeps_claims ? Change::kMade : Change::kFenced);
+  EXPECT_EQ(Complete(first),
+            subject().can().keeps_claims ? MarkerChange::kMade : MarkerChange::kFenced);
 }
 
 WINDOW_TEST(IfDurable, WhatWasParkedIsParkedAfterTheStoreIsOpenedAgain) {
@@ -24,17 +25,17 @@ WINDOW_TEST(IfDurable, WhatWasParkedIsParkedAfterTheStoreIsOpenedAgain) {
   Park(first, 9);
   ASSERT_NO_FATAL_FAILURE(Reopen());
   const ClaimAnswer copy = Claim(New());
-  EXPECT_EQ(copy.answer, Answer::kAttached);
+  EXPECT_EQ(copy.answer, ClaimVerdict::kAttached);
   EXPECT_EQ(copy.entry, 9u);
 }
 
 WINDOW_TEST(IfDurable, OwnershipsRiseAcrossOpeningsOfTheStore) {
-  const Own before = Raise(3);
+  const OwnerEpoch before = Raise(3);
   ASSERT_NO_FATAL_FAILURE(Reopen());
   EXPECT_GT(Raise(3), before);
   Attempt zombie = New();
-  zombie.own = before;
-  EXPECT_EQ(Claim(zombie).answer, Answer::kFenced);
+  zombie.owner_epoch = before;
+  EXPECT_EQ(Claim(zombie).answer, ClaimVerdict::kFenced);
 }
 
 WINDOW_TEST(IfStoresClaimsAndDurable, ADoubtSurvivesTheOpening) {
@@ -43,7 +44,7 @@ WINDOW_TEST(IfStoresClaimsAndDurable, ADoubtSurvivesTheOpening) {
   ReleaseAsUncertain(first);
   ASSERT_NO_FATAL_FAILURE(Reopen());
   const ClaimAnswer next = Claim(New());
-  EXPECT_EQ(next.answer, Answer::kGranted);
+  EXPECT_EQ(next.answer, ClaimVerdict::kGranted);
   EXPECT_TRUE(next.uncertain);
 }
 
@@ -67,7 +68,7 @@ WINDOW_TEST(IfStoresClaims, ANumberThatIsAskedForIsRightAndChangesNothing) {
   EXPECT_EQ(finished, stats->empty() ? 0u : 1u);
   EXPECT_EQ(unfinished, stats->empty() ? 0u : 1u);
   EXPECT_EQ(Peek("open").token, open.token);
-  EXPECT_EQ(Complete(open), Change::kMade);
+  EXPECT_EQ(Complete(open), MarkerChange::kMade);
   EXPECT_EQ(StateOf("done"), MarkerState::kDone);
 }
 

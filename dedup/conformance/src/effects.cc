@@ -43,18 +43,18 @@ class EffectsTest : public WindowTest {
   }
   Attempt Granted(std::string_view id) {
     const Attempt attempt = New(id);
-    EXPECT_EQ(Claim(attempt).answer, Answer::kGranted);
+    EXPECT_EQ(Claim(attempt).answer, ClaimVerdict::kGranted);
     return attempt;
   }
   // Completes them all with the effects; the answers, which are all the same.
-  Change CompleteWith(EffectBatch& effects, const std::vector<Attempt>& attempts) {
+  MarkerChange CompleteWith(EffectBatch& effects, const std::vector<Attempt>& attempts) {
     std::vector<CompleteRequest> requests;
     for (const Attempt& attempt : attempts) {
       requests.push_back({.id = attempt.id, .token = attempt.token, .at = attempt.at});
     }
-    std::vector<Change> answers(requests.size());
+    std::vector<MarkerChange> answers(requests.size());
     EXPECT_TRUE(window().CompleteWith(effects, requests, answers));
-    for (const Change answer : answers) {
+    for (const MarkerChange answer : answers) {
       EXPECT_EQ(answer, answers.front());
     }
     return answers.front();
@@ -82,7 +82,7 @@ WINDOW_TEST_F(EffectsTest, AtAtomic, AnEffectIsThereOnceItsMarkerIs) {
   const auto effects = NewBatch();
   Do(*effects, "row", "value");
   EXPECT_EQ(Row("row"), std::nullopt) << "nobody else sees it before";
-  EXPECT_EQ(CompleteWith(*effects, {attempt}), Change::kMade);
+  EXPECT_EQ(CompleteWith(*effects, {attempt}), MarkerChange::kMade);
   EXPECT_EQ(Row("row"), "value");
   EXPECT_EQ(StateOf(), MarkerState::kDone);
 }
@@ -94,7 +94,7 @@ WINDOW_TEST_F(EffectsTest, AtAtomicIfDurable, EffectAndMarkerOutliveTheProcessTo
   effects->Begin();
   EXPECT_TRUE(effects->rows()->Add("sum", 41));
   EXPECT_TRUE(effects->Keep());
-  EXPECT_EQ(CompleteWith(*effects, {attempt}), Change::kMade);
+  EXPECT_EQ(CompleteWith(*effects, {attempt}), MarkerChange::kMade);
   static_cast<void>(Granted("y"));
   const auto lost = NewBatch();
   Do(*lost, "lost", "value");
@@ -103,27 +103,27 @@ WINDOW_TEST_F(EffectsTest, AtAtomicIfDurable, EffectAndMarkerOutliveTheProcessTo
   EXPECT_EQ(Sum("sum"), 41);
   EXPECT_EQ(StateOf("x"), MarkerState::kDone);
   EXPECT_EQ(Row("lost"), std::nullopt);
-  EXPECT_EQ(Claim(New("y")).answer, Answer::kGranted);
+  EXPECT_EQ(Claim(New("y")).answer, ClaimVerdict::kGranted);
 }
 
 WINDOW_TEST_F(EffectsTest, AtAtomic, WhereOneClaimIsLostNothingOfTheBatchIsWritten) {
-  const Own first = Raise(3);
+  const OwnerEpoch first = Raise(3);
   Attempt lost = New("x");
-  lost.own = first;
-  EXPECT_EQ(Claim(lost).answer, Answer::kGranted);
+  lost.owner_epoch = first;
+  EXPECT_EQ(Claim(lost).answer, ClaimVerdict::kGranted);
   const Attempt kept = Granted("y");
   const auto effects = NewBatch();
   Do(*effects, "row of x", "value");
   Do(*effects, "row of y", "value");
   Attempt successor = New("x");
-  successor.own = Raise(3);
-  EXPECT_EQ(Claim(successor).answer, Answer::kGranted) << "takes over at once";
-  EXPECT_EQ(CompleteWith(*effects, {lost, kept}), Change::kFenced);
+  successor.owner_epoch = Raise(3);
+  EXPECT_EQ(Claim(successor).answer, ClaimVerdict::kGranted) << "takes over at once";
+  EXPECT_EQ(CompleteWith(*effects, {lost, kept}), MarkerChange::kFenced);
   EXPECT_EQ(Row("row of x"), std::nullopt);
   EXPECT_EQ(Row("row of y"), std::nullopt);
   EXPECT_EQ(StateOf("x"), MarkerState::kOpen);
   EXPECT_EQ(StateOf("y"), MarkerState::kOpen);
-  EXPECT_EQ(Release(kept), Change::kMade) << "it is still its claim";
+  EXPECT_EQ(Release(kept), MarkerChange::kMade) << "it is still its claim";
 }
 
 WINDOW_TEST_F(EffectsTest, AtAtomic, ABatchIsWrittenOnceAndNotAgain) {
@@ -132,8 +132,8 @@ WINDOW_TEST_F(EffectsTest, AtAtomic, ABatchIsWrittenOnceAndNotAgain) {
   effects->Begin();
   EXPECT_TRUE(effects->rows()->Add("sum", 5));
   EXPECT_TRUE(effects->Keep());
-  EXPECT_EQ(CompleteWith(*effects, {attempt}), Change::kMade);
-  EXPECT_EQ(CompleteWith(*effects, {attempt}), Change::kFenced);
+  EXPECT_EQ(CompleteWith(*effects, {attempt}), MarkerChange::kMade);
+  EXPECT_EQ(CompleteWith(*effects, {attempt}), MarkerChange::kFenced);
   EXPECT_EQ(Sum("sum"), 5);
 }
 
@@ -148,7 +148,7 @@ WINDOW_TEST_F(EffectsTest, AtAtomic, AMessageThatFailsLeavesNothingBehind) {
   EXPECT_TRUE(effects->rows()->Delete("row"));
   effects->Undo();
   EXPECT_EQ(*effects->rows()->Get("row"), "first");
-  EXPECT_EQ(CompleteWith(*effects, {attempt}), Change::kMade);
+  EXPECT_EQ(CompleteWith(*effects, {attempt}), MarkerChange::kMade);
   EXPECT_EQ(Row("row"), "first");
   EXPECT_EQ(Row("other"), std::nullopt);
   EXPECT_EQ(Row("sum"), std::nullopt);
@@ -158,7 +158,7 @@ WINDOW_TEST_F(EffectsTest, AtAtomic, AHandlerReadsWhatWasWrittenBeforeItInItsRun
   const Attempt earlier = Granted("w");
   const auto before = NewBatch();
   Do(*before, "old", "stored");
-  EXPECT_EQ(CompleteWith(*before, {earlier}), Change::kMade);
+  EXPECT_EQ(CompleteWith(*before, {earlier}), MarkerChange::kMade);
   const auto effects = NewBatch();
   EXPECT_EQ(*effects->rows()->Get("old"), "stored");
   Do(*effects, "row", "of the first");
@@ -182,8 +182,8 @@ WINDOW_TEST_F(EffectsTest, AtAtomic, SumsThatTwoRunsChangeAtTheSameTimeLoseNothi
     EXPECT_TRUE(effects->rows()->Add("sum", 10));
     EXPECT_TRUE(effects->Keep());
   }
-  EXPECT_EQ(CompleteWith(*second, {other}), Change::kMade);
-  EXPECT_EQ(CompleteWith(*first, {one}), Change::kMade);
+  EXPECT_EQ(CompleteWith(*second, {other}), MarkerChange::kMade);
+  EXPECT_EQ(CompleteWith(*first, {one}), MarkerChange::kMade);
   EXPECT_EQ(Sum("sum"), 20);
 }
 
@@ -199,8 +199,8 @@ WINDOW_TEST_F(EffectsTest, AtAtomic, OfTwoRunsThatWatchARowAndChangeItTheFirstOn
         effects->rows()->Put("row", effects == first.get() ? "of the first" : "of the second"));
     EXPECT_TRUE(effects->Keep());
   }
-  EXPECT_EQ(CompleteWith(*second, {other}), Change::kMade);
-  EXPECT_EQ(CompleteWith(*first, {one}), Change::kFenced);
+  EXPECT_EQ(CompleteWith(*second, {other}), MarkerChange::kMade);
+  EXPECT_EQ(CompleteWith(*first, {one}), MarkerChange::kFenced);
   EXPECT_EQ(Row("row"), "of the second");
   EXPECT_EQ(StateOf("x"), MarkerState::kOpen);
   const auto again = NewBatch();
@@ -208,7 +208,7 @@ WINDOW_TEST_F(EffectsTest, AtAtomic, OfTwoRunsThatWatchARowAndChangeItTheFirstOn
   EXPECT_EQ(*again->rows()->Watch("row"), "of the second");
   EXPECT_TRUE(again->rows()->Put("row", "of the first"));
   EXPECT_TRUE(again->Keep());
-  EXPECT_EQ(CompleteWith(*again, {one}), Change::kMade);
+  EXPECT_EQ(CompleteWith(*again, {one}), MarkerChange::kMade);
   EXPECT_EQ(Row("row"), "of the first");
 }
 
@@ -221,16 +221,17 @@ WINDOW_TEST_F(EffectsTest, AtAtomic, EffectsWithoutARequestAreRefusedAndNeverWri
   EXPECT_EQ(CodeOf(refused), Code::kInvalid) << "no marker would stand for them";
   const Announcement announced{.partition = 3, .to = 5, .offset = 5, .metadata = "a commit"};
   EXPECT_TRUE(window().Announce({&announced, 1}));
-  EXPECT_EQ(Complete(attempt), Change::kMade);
+  EXPECT_EQ(Complete(attempt), MarkerChange::kMade);
   EXPECT_EQ(Row("row"), std::nullopt);
-  EXPECT_EQ(CompleteWith(*effects, {Granted("y")}), Change::kMade) << "the batch is as it was";
+  EXPECT_EQ(CompleteWith(*effects, {Granted("y")}), MarkerChange::kMade)
+      << "the batch is as it was";
   EXPECT_EQ(Row("row"), "value");
 }
 
 WINDOW_TEST_F(EffectsTest, AtAtomic, OnlyTheWindowThatMadeABatchTakesIt) {
   const Attempt attempt = Granted("x");
   const CompleteRequest request{.id = attempt.id, .token = attempt.token, .at = attempt.at};
-  Change answer{};
+  MarkerChange answer{};
   auto other = subject().engine->open({subject().level, kTimes});
   ASSERT_TRUE(other.has_value()) << ToString(other.error());
   auto others = (*other)->NewEffects(0, 3, {});

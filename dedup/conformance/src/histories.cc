@@ -25,8 +25,8 @@ struct HistoryCall {
   Token token;
   uint64_t began;
   uint64_t ended;
-  Answer answer;  // of a claim
-  Change change;  // of the others
+  ClaimVerdict answer;  // of a claim
+  MarkerChange change;  // of the others
 };
 
 // free, held by a token, or done by one: all that one id can be, while no lease ends.
@@ -41,21 +41,21 @@ bool Fits(const HistoryCall& call, State& state) {
   switch (call.kind) {
     case Kind::kClaim:
       if (state.is == State::Is::kDone) {
-        return call.answer == Answer::kDuplicate;
+        return call.answer == ClaimVerdict::kDuplicate;
       }
       if (state.is == State::Is::kHeld && !mine) {
-        return call.answer == Answer::kInFlight;
+        return call.answer == ClaimVerdict::kInFlight;
       }
       state = {State::Is::kHeld, call.token};
-      return call.answer == Answer::kGranted;
+      return call.answer == ClaimVerdict::kGranted;
     case Kind::kComplete:
       state.is = mine ? State::Is::kDone : state.is;
-      return (call.change == Change::kMade) == mine;
+      return (call.change == MarkerChange::kMade) == mine;
     case Kind::kRelease: {
       const bool holds = mine && state.is == State::Is::kHeld;
       const bool nothing = state.is == State::Is::kFree;  // what it asked for is so already
       state.is = holds ? State::Is::kFree : state.is;
-      return (call.change == Change::kMade) == (holds || nothing);
+      return (call.change == MarkerChange::kMade) == (holds || nothing);
     }
   }
   return false;
@@ -101,7 +101,7 @@ void Play(Window& window, const std::string& id, int client, std::atomic<uint64_
   Token token{static_cast<uint64_t>(client) + 1, 1};
   Kind kind = Kind::kClaim;
   for (int i = 0; i < kCallsOfClient; i++) {
-    HistoryCall call{kind, token, time++, 0, Answer::kIncomplete, Change::kFenced};
+    HistoryCall call{kind, token, time++, 0, ClaimVerdict::kIncomplete, MarkerChange::kFenced};
     ClaimAnswer answer;
     bool answered = false;
     if (kind == Kind::kClaim) {
@@ -115,9 +115,9 @@ void Play(Window& window, const std::string& id, int client, std::atomic<uint64_
       answered = window.Release({&request, 1}, {&call.change, 1}).has_value();
     }
     call.ended = time++;
-    call.answer = answered ? answer.answer : Answer::kIncomplete;
+    call.answer = answered ? answer.answer : ClaimVerdict::kIncomplete;
     calls.push_back(call);
-    if (kind == Kind::kClaim && call.answer == Answer::kGranted) {
+    if (kind == Kind::kClaim && call.answer == ClaimVerdict::kGranted) {
       kind = (client + i) % 3 == 0 ? Kind::kComplete : Kind::kRelease;
     } else {
       kind = Kind::kClaim;

@@ -85,10 +85,10 @@ WINDOW_TEST(IfStoresClaims, EveryIdIsItsBytesAndNothingElse) {
   std::vector<Attempt> attempts;
   for (const std::string& id : ids) {
     attempts.push_back(New(id));
-    EXPECT_EQ(Claim(attempts.back()).answer, Answer::kGranted) << testing::PrintToString(id);
+    EXPECT_EQ(Claim(attempts.back()).answer, ClaimVerdict::kGranted) << testing::PrintToString(id);
   }
   for (size_t i = 0; i < ids.size(); i++) {
-    EXPECT_EQ(Claim(New(ids[i])).answer, Answer::kInFlight) << testing::PrintToString(ids[i]);
+    EXPECT_EQ(Claim(New(ids[i])).answer, ClaimVerdict::kInFlight) << testing::PrintToString(ids[i]);
     EXPECT_EQ(Peek(ids[i]).token, attempts[i].token) << testing::PrintToString(ids[i]);
   }
 }
@@ -98,11 +98,11 @@ WINDOW_TEST(Always, FinishingOneOfManySimilarIdsFinishesOnlyThatOne) {
   for (size_t i = 0; i < ids.size(); i += 2) {
     const Attempt attempt = New(ids[i]);
     Claim(attempt);
-    EXPECT_EQ(Complete(attempt, ids[i]), Change::kMade);
+    EXPECT_EQ(Complete(attempt, ids[i]), MarkerChange::kMade);
   }
   for (size_t i = 0; i < ids.size(); i++) {
     const ClaimAnswer answer = Claim(New(ids[i]));
-    EXPECT_EQ(answer.answer, i % 2 == 0 ? Answer::kDuplicate : Answer::kGranted)
+    EXPECT_EQ(answer.answer, i % 2 == 0 ? ClaimVerdict::kDuplicate : ClaimVerdict::kGranted)
         << testing::PrintToString(ids[i]);
     if (i % 2 == 0 && subject().can().keeps_results) {
       EXPECT_EQ(answer.result, ids[i]);

@@ -16,14 +16,14 @@ bool WithLeasesAndFingerprints(const Subject& subject) {
 WINDOW_TEST(WithLeases, ARunningLeaseIsNotTakenOver) {
   Claim(New());
   Advance(kTimes.lease - kALittle);
-  EXPECT_EQ(Claim(New()).answer, Answer::kInFlight);
+  EXPECT_EQ(Claim(New()).answer, ClaimVerdict::kInFlight);
 }
 
 WINDOW_TEST(WithLeases, AnEndedLeaseIsTakenOverAsTheNextAttempt) {
   Claim(New());
   Advance(kTimes.lease + kALittle);
   const ClaimAnswer next = Claim(New());
-  EXPECT_EQ(next.answer, Answer::kGranted);
+  EXPECT_EQ(next.answer, ClaimVerdict::kGranted);
   EXPECT_EQ(next.attempt, 2u);
 }
 
@@ -43,22 +43,22 @@ WINDOW_TEST(WithLeasesAtOpaque, ByWishNothingUncertainIsTakenOverAndTheLateTruth
   Advance(kTimes.lease + kALittle);
   for (int i = 0; i < 2; i++) {
     const ClaimAnswer told = Claim(careful);
-    EXPECT_EQ(told.answer, Answer::kInFlight);
+    EXPECT_EQ(told.answer, ClaimVerdict::kInFlight);
     EXPECT_TRUE(told.uncertain);
   }
   EXPECT_EQ(Peek().token, old.token);
-  EXPECT_EQ(Complete(old), Change::kMade);
+  EXPECT_EQ(Complete(old), MarkerChange::kMade);
   Attempt released = New();
   released.id = careful.id = "y";
   Claim(released);
-  EXPECT_EQ(ReleaseAsUncertain(released), Change::kMade);
+  EXPECT_EQ(ReleaseAsUncertain(released), MarkerChange::kMade);
   EXPECT_TRUE(Claim(careful).uncertain);
-  EXPECT_EQ(Complete(released), Change::kMade);
+  EXPECT_EQ(Complete(released), MarkerChange::kMade);
 }
 
 WINDOW_TEST(WithLeases, AfterTheLeaseALookSaysWhatACarefulClaimIsTold) {
   Attempt owned = New("owned");
-  owned.own = Raise(owned.at.partition);
+  owned.owner_epoch = Raise(owned.at.partition);
   const Attempt alone = New("alone");
   Claim(alone);
   Claim(owned);
@@ -97,7 +97,7 @@ WINDOW_TEST(WithLeases, ATakeoverIsAClaimOfItsOwn) {
   Claim(next);
   EXPECT_EQ(Peek().at, next.at);
   EXPECT_EQ(Peek().token, next.token);
-  EXPECT_EQ(Claim(New()).answer, Answer::kInFlight);
+  EXPECT_EQ(Claim(New()).answer, ClaimVerdict::kInFlight);
 }
 
 WINDOW_TEST(WithLeases, AfterATakeoverTheOldTokenChangesNothing) {
@@ -106,23 +106,23 @@ WINDOW_TEST(WithLeases, AfterATakeoverTheOldTokenChangesNothing) {
   Advance(kTimes.lease + kALittle);
   const Attempt next = New();
   Claim(next);
-  EXPECT_EQ(Renew(old), Change::kFenced);
-  EXPECT_EQ(Complete(old), Change::kFenced);
-  EXPECT_EQ(Release(old), Change::kFenced);
-  EXPECT_EQ(ReleaseAsUncertain(old), Change::kFenced);
-  EXPECT_EQ(Park(old, 9), Change::kFenced);
-  EXPECT_EQ(Claim(old).answer, Answer::kInFlight);
+  EXPECT_EQ(Renew(old), MarkerChange::kFenced);
+  EXPECT_EQ(Complete(old), MarkerChange::kFenced);
+  EXPECT_EQ(Release(old), MarkerChange::kFenced);
+  EXPECT_EQ(ReleaseAsUncertain(old), MarkerChange::kFenced);
+  EXPECT_EQ(Park(old, 9), MarkerChange::kFenced);
+  EXPECT_EQ(Claim(old).answer, ClaimVerdict::kInFlight);
   EXPECT_EQ(Peek().token, next.token);
-  EXPECT_EQ(Complete(next), Change::kMade);
+  EXPECT_EQ(Complete(next), MarkerChange::kMade);
 }
 
 WINDOW_TEST(WithLeases, ARenewedLeaseIsNotTakenOver) {
   const Attempt holder = New();
   Claim(holder);
   Advance(kTimes.lease - kALittle);
-  EXPECT_EQ(Renew(holder), Change::kMade);
+  EXPECT_EQ(Renew(holder), MarkerChange::kMade);
   Advance(kTimes.lease - kALittle);
-  EXPECT_EQ(Claim(New()).answer, Answer::kInFlight);
+  EXPECT_EQ(Claim(New()).answer, ClaimVerdict::kInFlight);
 }
 
 WINDOW_TEST(WithLeases, ARenewedLeaseEndsToo) {
@@ -131,54 +131,54 @@ WINDOW_TEST(WithLeases, ARenewedLeaseEndsToo) {
   Advance(kTimes.lease - kALittle);
   Renew(holder);
   Advance(kTimes.lease + kALittle);
-  EXPECT_EQ(Claim(New()).answer, Answer::kGranted);
+  EXPECT_EQ(Claim(New()).answer, ClaimVerdict::kGranted);
 }
 
 WINDOW_TEST(WithLeases, AClaimRepeatedWithItsTokenHoldsForALeaseFromNow) {
   const Attempt holder = New();
   Claim(holder);
   Advance(kTimes.lease - kALittle);
-  EXPECT_EQ(Claim(holder).answer, Answer::kGranted);
+  EXPECT_EQ(Claim(holder).answer, ClaimVerdict::kGranted);
   Advance(kTimes.lease - kALittle);
-  EXPECT_EQ(Claim(New()).answer, Answer::kInFlight);
+  EXPECT_EQ(Claim(New()).answer, ClaimVerdict::kInFlight);
 }
 
 WINDOW_TEST(WithLeases, AnEndedLeaseThatNobodyTookIsRenewed) {
   const Attempt holder = New();
   Claim(holder);
   Advance(kTimes.lease + kALittle);
-  EXPECT_EQ(Renew(holder), Change::kMade);
-  EXPECT_EQ(Claim(New()).answer, Answer::kInFlight);
+  EXPECT_EQ(Renew(holder), MarkerChange::kMade);
+  EXPECT_EQ(Claim(New()).answer, ClaimVerdict::kInFlight);
 }
 
 WINDOW_TEST(WithLeases, ALateTruthIsKeptAfterTheLeaseEnded) {
   const Attempt holder = New();
   Claim(holder);
   Advance(kTimes.lease + kALittle);
-  EXPECT_EQ(Complete(holder), Change::kMade);
-  EXPECT_EQ(Claim(New()).answer, Answer::kDuplicate);
+  EXPECT_EQ(Complete(holder), MarkerChange::kMade);
+  EXPECT_EQ(Claim(New()).answer, ClaimVerdict::kDuplicate);
 }
 
 WINDOW_TEST(WithLeases, NoClaimIsRenewedBeyondTheLongestLease) {
   const Attempt holder = New();
   Claim(holder);
   for (milliseconds held(0); held + kTimes.lease <= kTimes.max_lease; held += kTimes.lease) {
-    EXPECT_EQ(Renew(holder), Change::kMade);
+    EXPECT_EQ(Renew(holder), MarkerChange::kMade);
     Advance(kTimes.lease);
   }
-  EXPECT_EQ(Renew(holder), Change::kMade);
+  EXPECT_EQ(Renew(holder), MarkerChange::kMade);
   Advance(kTimes.max_lease % kTimes.lease + kALittle);
-  EXPECT_EQ(Renew(holder), Change::kFenced);
-  EXPECT_EQ(Claim(New()).answer, Answer::kGranted);
+  EXPECT_EQ(Renew(holder), MarkerChange::kFenced);
+  EXPECT_EQ(Claim(New()).answer, ClaimVerdict::kGranted);
 }
 
 WINDOW_TEST(WithLeases, ALeaseRenewedLateEndsWithTheLongestLease) {
   const Attempt holder = New();
   Claim(holder);
   Advance(kTimes.max_lease - kALittle);
-  EXPECT_EQ(Renew(holder), Change::kMade);
+  EXPECT_EQ(Renew(holder), MarkerChange::kMade);
   Advance(kALittle + kALittle);
-  EXPECT_EQ(Claim(New()).answer, Answer::kGranted);
+  EXPECT_EQ(Claim(New()).answer, ClaimVerdict::kGranted);
 }
 
 WINDOW_TEST(WithLeases, RepeatingAClaimDoesNotStretchItBeyondTheLongestLease) {
@@ -188,7 +188,7 @@ WINDOW_TEST(WithLeases, RepeatingAClaimDoesNotStretchItBeyondTheLongestLease) {
   EXPECT_EQ(Claim(holder).attempt, 1u);
   Advance(kALittle + kALittle);
   const ClaimAnswer again = Claim(holder);
-  EXPECT_EQ(again.answer, Answer::kGranted);
+  EXPECT_EQ(again.answer, ClaimVerdict::kGranted);
   EXPECT_EQ(again.attempt, 2u);
   EXPECT_EQ(again.uncertain, opaque());
 }
@@ -201,8 +201,8 @@ WINDOW_TEST(WithLeases, ParkedAndDoneIdsHaveNoLease) {
   Claim(done);
   Complete(done);
   Advance(kTimes.max_lease + kALittle);
-  EXPECT_EQ(Claim(New("parked")).answer, Answer::kAttached);
-  EXPECT_EQ(Claim(New("done")).answer, Answer::kDuplicate);
+  EXPECT_EQ(Claim(New("parked")).answer, ClaimVerdict::kAttached);
+  EXPECT_EQ(Claim(New("done")).answer, ClaimVerdict::kDuplicate);
 }
 
 WINDOW_TEST(WithLeasesAndFingerprints, AConflictIsNoClaimAlsoAfterTheLease) {
@@ -212,7 +212,7 @@ WINDOW_TEST(WithLeasesAndFingerprints, AConflictIsNoClaimAlsoAfterTheLease) {
   Advance(kTimes.lease + kALittle);
   Attempt other = New();
   other.fingerprint = 8;
-  EXPECT_EQ(Claim(other).answer, Answer::kConflict);
+  EXPECT_EQ(Claim(other).answer, ClaimVerdict::kConflict);
   EXPECT_EQ(Peek().token, holder.token);
 }
 

@@ -5,13 +5,13 @@
 
 namespace oncemq::conformance {
 
-Own WindowModel::OwnOf(uint32_t source, int32_t partition) const {
+OwnerEpoch WindowModel::OwnerEpochOf(uint32_t source, int32_t partition) const {
   const auto found = owners_.find({source, partition});
   return found == owners_.end() ? 0 : found->second.first;
 }
 
-bool WindowModel::Fenced(Own own, const Coordinates& at) const {
-  return own != 0 && own != OwnOf(at.source, at.partition);
+bool WindowModel::Fenced(OwnerEpoch owner_epoch, const Coordinates& at) const {
+  return owner_epoch != 0 && owner_epoch != OwnerEpochOf(at.source, at.partition);
 }
 
 WindowModel::Marker* WindowModel::Find(std::string_view id) {
@@ -26,8 +26,8 @@ WindowModel::Marker* WindowModel::FindOpen(std::string_view id, const Token& tok
 }
 
 ClaimAnswer WindowModel::Claim(const ClaimRequest& request) {
-  if (Fenced(request.own, request.at)) {
-    return {.answer = Answer::kFenced};
+  if (Fenced(request.owner_epoch, request.at)) {
+    return {.answer = ClaimVerdict::kFenced};
   }
   Marker* marker = Find(request.id);
   if (marker == nullptr) {
@@ -38,33 +38,35 @@ ClaimAnswer WindowModel::Claim(const ClaimRequest& request) {
   switch (marker->state) {
     case MarkerState::kDone:
       if (differs) {
-        return {.answer = Answer::kConflict};
+        return {.answer = ClaimVerdict::kConflict};
       }
-      return {.answer = Answer::kDuplicate,
+      return {.answer = ClaimVerdict::kDuplicate,
               .same_delivery = marker->at == request.at,
               .result = marker->result};
     case MarkerState::kParked:
     case MarkerState::kHanded:
-      return {.answer = Answer::kAttached, .entry = marker->entry, .attached = marker->state};
+      return {.answer = ClaimVerdict::kAttached, .entry = marker->entry, .attached = marker->state};
     default:
       break;
   }
   const microseconds longest = marker->granted_at + times_.max_lease;
   if (marker->held && marker->token == request.token && now_ < longest) {
     marker->lease_end = std::min<microseconds>(now_ + times_.lease, longest);
-    marker->own = std::max(marker->own, request.own);
-    return {.answer = Answer::kGranted, .uncertain = marker->uncertain, .attempt = marker->attempt};
+    marker->owner_epoch = std::max(marker->owner_epoch, request.owner_epoch);
+    return {.answer = ClaimVerdict::kGranted,
+            .uncertain = marker->uncertain,
+            .attempt = marker->attempt};
   }
   if (differs) {
-    return {.answer = Answer::kConflict};
+    return {.answer = ClaimVerdict::kConflict};
   }
   const microseconds from = marker->held ? HolderEnds(*marker, request) : now_;
   if (now_ < from) {
-    return {.answer = Answer::kInFlight, .wait = from - now_};
+    return {.answer = ClaimVerdict::kInFlight, .wait = from - now_};
   }
   const bool uncertain = TakeoverIsUncertain(*marker);
   if (uncertain && request.not_if_uncertain) {
-    return {.answer = Answer::kInFlight, .uncertain = true};
+    return {.answer = ClaimVerdict::kInFlight, .uncertain = true};
   }
   marker->uncertain = uncertain;
   return Grant(*marker, request);
@@ -75,10 +77,11 @@ bool WindowModel::TakeoverIsUncertain(const Marker& marker) const {
 }
 
 microseconds WindowModel::HolderEnds(const Marker& marker, const ClaimRequest& request) const {
-  const bool by_ownership = marker.at == request.at && marker.own != 0 && marker.own < request.own;
+  const bool by_ownership = marker.at == request.at && marker.owner_epoch != 0 &&
+                            marker.owner_epoch < request.owner_epoch;
   const auto owner = owners_.find({marker.at.source, marker.at.partition});
-  const bool raised = owner != owners_.end() && owner->second.first > marker.own;
-  if (opaque_ && marker.own != 0 && raised && marker.token != request.token) {
+  const bool raised = owner != owners_.end() && owner->second.first > marker.owner_epoch;
+  if (opaque_ && marker.owner_epoch != 0 && raised && marker.token != request.token) {
     return std::max<microseconds>(marker.lease_end, owner->second.second + times_.handler_timeout);
   }
   return by_ownership ? now_ : marker.lease_end;
@@ -87,7 +90,7 @@ microseconds WindowModel::HolderEnds(const Marker& marker, const ClaimRequest& r
 ClaimAnswer WindowModel::Grant(Marker& marker, const ClaimRequest& request) {
   marker.token = request.token;
   marker.held = true;
-  marker.own = request.own;
+  marker.owner_epoch = request.owner_epoch;
   marker.at = request.at;
   marker.attempt++;
   marker.granted_at = now_;
@@ -95,30 +98,31 @@ ClaimAnswer WindowModel::Grant(Marker& marker, const ClaimRequest& request) {
   if (request.fingerprint != 0) {
     marker.fingerprint = request.fingerprint;
   }
-  return {.answer = Answer::kGranted, .uncertain = marker.uncertain, .attempt = marker.attempt};
+  return {
+      .answer = ClaimVerdict::kGranted, .uncertain = marker.uncertain, .attempt = marker.attempt};
 }
 
-Change WindowModel::Complete(const CompleteRequest& request) {
+MarkerChange WindowModel::Complete(const CompleteRequest& request) {
   if (Marker* open = FindOpen(request.id, request.token)) {
     open->state = MarkerState::kDone;
     open->uncertain = false;
     open->at = request.at;
     open->result = request.result;
-    return Change::kMade;
+    return MarkerChange::kMade;
   }
   const Marker* marker = Find(request.id);
   const bool mine =
       marker != nullptr && marker->state == MarkerState::kDone && marker->token == request.token;
-  return mine ? Change::kMade : Change::kFenced;
+  return mine ? MarkerChange::kMade : MarkerChange::kFenced;
 }
 
-Change WindowModel::Release(const ReleaseRequest& request) {
+MarkerChange WindowModel::Release(const ReleaseRequest& request) {
   if (Find(request.id) == nullptr) {
-    return Change::kMade;
+    return MarkerChange::kMade;
   }
   Marker* open = FindOpen(request.id, request.token);
   if (open == nullptr) {
-    return Change::kFenced;
+    return MarkerChange::kFenced;
   }
   if (open->held && !request.uncertain && !request.failed) {
     open->attempt--;
@@ -131,35 +135,35 @@ Change WindowModel::Release(const ReleaseRequest& request) {
   } else {
     markers_.erase(std::string(request.id));
   }
-  return Change::kMade;
+  return MarkerChange::kMade;
 }
 
-Change WindowModel::Park(const ParkRequest& request) {
+MarkerChange WindowModel::Park(const ParkRequest& request) {
   Marker* open = FindOpen(request.id, request.token);
   if (open != nullptr && open->held) {
     open->state = MarkerState::kParked;
     open->entry = request.entry;
-    return Change::kMade;
+    return MarkerChange::kMade;
   }
   const Marker* marker = Find(request.id);
   const bool parked = marker != nullptr && marker->state == MarkerState::kParked;
-  return parked && marker->entry == request.entry ? Change::kMade : Change::kFenced;
+  return parked && marker->entry == request.entry ? MarkerChange::kMade : MarkerChange::kFenced;
 }
 
-Change WindowModel::Renew(const RenewRequest& request) {
+MarkerChange WindowModel::Renew(const RenewRequest& request) {
   Marker* open = FindOpen(request.id, request.token);
-  if (open == nullptr || !open->held || Fenced(open->own, open->at) ||
+  if (open == nullptr || !open->held || Fenced(open->owner_epoch, open->at) ||
       now_ >= open->granted_at + times_.max_lease) {
-    return Change::kFenced;
+    return MarkerChange::kFenced;
   }
   open->lease_end =
       std::min<microseconds>(now_ + times_.lease, open->granted_at + times_.max_lease);
-  return Change::kMade;
+  return MarkerChange::kMade;
 }
 
-Change WindowModel::Restore(const RestoreRequest& request) {
-  if (Fenced(request.own, request.at)) {
-    return Change::kFenced;
+MarkerChange WindowModel::Restore(const RestoreRequest& request) {
+  if (Fenced(request.owner_epoch, request.at)) {
+    return MarkerChange::kFenced;
   }
   Marker* marker = Find(request.id);
   if (marker == nullptr) {
@@ -167,21 +171,21 @@ Change WindowModel::Restore(const RestoreRequest& request) {
     restored.state = MarkerState::kDone;
     restored.at = request.at;
     restored.fingerprint = request.fingerprint;
-    return Change::kMade;
+    return MarkerChange::kMade;
   }
   if (marker->state != MarkerState::kOpen) {
-    return Change::kMade;
+    return MarkerChange::kMade;
   }
   const bool deserted = !marker->held || now_ >= marker->lease_end;
-  if (!deserted && (marker->at != request.at || marker->own >= request.own)) {
-    return Change::kInFlight;
+  if (!deserted && (marker->at != request.at || marker->owner_epoch >= request.owner_epoch)) {
+    return MarkerChange::kInFlight;
   }
   marker->state = MarkerState::kDone;
   marker->at = request.at;
   marker->fingerprint = marker->fingerprint != 0 ? marker->fingerprint : request.fingerprint;
   marker->uncertain = false;
   marker->token = Token{};
-  return Change::kMade;
+  return MarkerChange::kMade;
 }
 
 MarkerView WindowModel::Peek(std::string_view id) const {

@@ -19,17 +19,17 @@ class WindowModel {
   void Advance(microseconds by) { now_ += by; }
 
   // The store chooses the number; the model only remembers it.
-  void Raised(uint32_t source, int32_t partition, Own own) {
-    owners_[{source, partition}] = {own, now_};
+  void Raised(uint32_t source, int32_t partition, OwnerEpoch owner_epoch) {
+    owners_[{source, partition}] = {owner_epoch, now_};
   }
-  Own OwnOf(uint32_t source, int32_t partition) const;
+  OwnerEpoch OwnerEpochOf(uint32_t source, int32_t partition) const;
 
   ClaimAnswer Claim(const ClaimRequest& request);
-  Change Complete(const CompleteRequest& request);
-  Change Release(const ReleaseRequest& request);
-  Change Park(const ParkRequest& request);
-  Change Renew(const RenewRequest& request);
-  Change Restore(const RestoreRequest& request);
+  MarkerChange Complete(const CompleteRequest& request);
+  MarkerChange Release(const ReleaseRequest& request);
+  MarkerChange Park(const ParkRequest& request);
+  MarkerChange Renew(const RenewRequest& request);
+  MarkerChange Restore(const RestoreRequest& request);
   MarkerView Peek(std::string_view id) const;
 
  private:
@@ -38,7 +38,7 @@ class WindowModel {
     Token token;
     bool held = true;
     bool uncertain = false;
-    Own own = 0;
+    OwnerEpoch owner_epoch = 0;
     Coordinates at;
     uint32_t attempt = 0;
     uint32_t fingerprint = 0;
@@ -48,7 +48,7 @@ class WindowModel {
     std::string result;
   };
 
-  bool Fenced(Own own, const Coordinates& at) const;
+  bool Fenced(OwnerEpoch owner_epoch, const Coordinates& at) const;
   Marker* Find(std::string_view id);
   bool TakeoverIsUncertain(const Marker& marker) const;
   microseconds HolderEnds(const Marker& marker, const ClaimRequest& request) const;
@@ -59,7 +59,7 @@ class WindowModel {
   WindowTimes times_;
   microseconds now_{0};
   std::map<std::string, Marker, std::less<>> markers_;
-  std::map<std::pair<uint32_t, int32_t>, std::pair<Own, microseconds>> owners_;
+  std::map<std::pair<uint32_t, int32_t>, std::pair<OwnerEpoch, microseconds>> owners_;
 };
 
 }  // namespace oncemq::conformance

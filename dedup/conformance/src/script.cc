@@ -17,7 +17,7 @@ using namespace std::string_view_literals;
 
 constexpr std::array kIds = {"a"sv, "a\0"sv, "b"sv};
 constexpr std::array<Token, 4> kTokens = {{{1, 1}, {1, 2}, {2, 1}, {2, 2}}};
-constexpr std::array<Coordinates, 4> kPlaces = {{{0, 0, 1}, {0, 0, 2}, {0, 1, 1}, {1, 0, 1}}};
+constexpr std::array<Coordinates, 4> kCoordinates = {{{0, 0, 1}, {0, 0, 2}, {0, 1, 1}, {1, 0, 1}}};
 constexpr size_t kOfOnePartition = 2;
 constexpr std::array kResults = {""sv, "r"sv, "s\0"sv};
 
@@ -38,8 +38,8 @@ std::string Text(const ClaimAnswer& answer, bool exact_clock) {
   return out.str();
 }
 
-std::string Text(Change change, bool) {
-  return change == Change::kMade ? "made" : "fenced";
+std::string Text(MarkerChange change, bool) {
+  return change == MarkerChange::kMade ? "made" : "fenced";
 }
 
 std::string Text(const MarkerView& view, bool) {
@@ -111,14 +111,14 @@ class Player {
 
   std::string RaiseAll(std::span<const Step> steps) {
     for (const Step& step : steps) {
-      const Coordinates& at = PlaceOf(step);
-      const Own before = model_.OwnOf(at.source, at.partition);
-      const Result<Own> own = window_.RaiseOwn(at.source, at.partition, 0);
-      if (!own || *own <= before) {
+      const Coordinates& at = CoordinatesOf(step);
+      const OwnerEpoch before = model_.OwnerEpochOf(at.source, at.partition);
+      const Result<OwnerEpoch> owner_epoch = window_.RaiseOwnerEpoch(at.source, at.partition, 0);
+      if (!owner_epoch || *owner_epoch <= before) {
         return testing::PrintToString(step) + ": the ownership did not rise";
       }
       earlier_[{at.source, at.partition}] = before;
-      model_.Raised(at.source, at.partition, *own);
+      model_.Raised(at.source, at.partition, *owner_epoch);
     }
     return {};
   }
@@ -136,17 +136,17 @@ class Player {
   }
 
   // Those of one partition come first.
-  const Coordinates& PlaceOf(const Step& step) const {
-    return kPlaces[step.at % (IfIdsCross(subject_) ? kPlaces.size() : kOfOnePartition)];
+  const Coordinates& CoordinatesOf(const Step& step) const {
+    return kCoordinates[step.at % (IfIdsCross(subject_) ? kCoordinates.size() : kOfOnePartition)];
   }
 
-  Own OwnOf(const Step& step) const {
-    const Coordinates& at = PlaceOf(step);
-    if (step.own % 4 == 3) {
+  OwnerEpoch OwnerEpochOf(const Step& step) const {
+    const Coordinates& at = CoordinatesOf(step);
+    if (step.owner_epoch % 4 == 3) {
       const auto found = earlier_.find({at.source, at.partition});
       return found == earlier_.end() ? 1 : found->second;
     }
-    return step.own % 4 == 0 ? 0 : model_.OwnOf(at.source, at.partition);
+    return step.owner_epoch % 4 == 0 ? 0 : model_.OwnerEpochOf(at.source, at.partition);
   }
 
   uint32_t FingerprintOf(const Step& s) const {
@@ -155,27 +155,30 @@ class Player {
   ClaimRequest ClaimOf(const Step& s) const {
     return {.id = Pick(kIds, s.id),
             .token = Pick(kTokens, s.token),
-            .at = PlaceOf(s),
-            .own = OwnOf(s),
+            .at = CoordinatesOf(s),
+            .owner_epoch = OwnerEpochOf(s),
             .fingerprint = FingerprintOf(s),
             .not_if_uncertain = s.number % 4 == 3};
   }
   CompleteRequest CompleteOf(const Step& s) const {
-    return {Pick(kIds, s.id), Pick(kTokens, s.token), PlaceOf(s), Pick(kResults, s.number)};
+    return {Pick(kIds, s.id), Pick(kTokens, s.token), CoordinatesOf(s), Pick(kResults, s.number)};
   }
   ReleaseRequest ReleaseOf(const Step& s) const {
     const bool uncertain = s.kind % Step::kKinds == Step::kReleaseAsUncertain;
-    return {Pick(kIds, s.id), Pick(kTokens, s.token), uncertain, PlaceOf(s), s.number % 2 == 1};
+    return {Pick(kIds, s.id), Pick(kTokens, s.token), uncertain, CoordinatesOf(s),
+            s.number % 2 == 1};
   }
   ParkRequest ParkOf(const Step& s) const {
-    return {Pick(kIds, s.id), Pick(kTokens, s.token), s.number % 2u + 1, PlaceOf(s)};
+    return {Pick(kIds, s.id), Pick(kTokens, s.token), s.number % 2u + 1, CoordinatesOf(s)};
   }
   RenewRequest RenewOf(const Step& s) const {
-    return {Pick(kIds, s.id), Pick(kTokens, s.token), PlaceOf(s)};
+    return {Pick(kIds, s.id), Pick(kTokens, s.token), CoordinatesOf(s)};
   }
   RestoreRequest RestoreOf(const Step& s) const {
-    return {
-        .id = Pick(kIds, s.id), .at = PlaceOf(s), .own = OwnOf(s), .fingerprint = FingerprintOf(s)};
+    return {.id = Pick(kIds, s.id),
+            .at = CoordinatesOf(s),
+            .owner_epoch = OwnerEpochOf(s),
+            .fingerprint = FingerprintOf(s)};
   }
   std::string_view PeekOf(const Step& s) const { return Pick(kIds, s.id); }
 
@@ -183,7 +186,7 @@ class Player {
   const WindowTimes& times_;
   Window& window_;
   WindowModel model_;
-  std::map<std::pair<uint32_t, int32_t>, Own> earlier_;
+  std::map<std::pair<uint32_t, int32_t>, OwnerEpoch> earlier_;
 };
 
 }  // namespace
@@ -193,8 +196,8 @@ void PrintTo(const Step& step, std::ostream* out) {
                                  "park",  "renew",    "restore", "peek",
                                  "raise", "advance"};
   *out << kNames[step.kind % Step::kKinds] << " id=" << step.id % kIds.size()
-       << " token=" << step.token % kTokens.size() << " at=" << step.at % kPlaces.size()
-       << " own=" << step.own % 4 << " fingerprint=" << step.fingerprint % 3
+       << " token=" << step.token % kTokens.size() << " at=" << step.at % kCoordinates.size()
+       << " own=" << step.owner_epoch % 4 << " fingerprint=" << step.fingerprint % 3
        << " number=" << int{step.number} << (step.joins ? " (joins)" : "");
 }
 

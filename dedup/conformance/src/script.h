@@ -32,7 +32,7 @@ struct Step {
   uint8_t id = 0;
   uint8_t token = 0;
   uint8_t at = 0;
-  uint8_t own = 0;          // none, the partition's own one, or an earlier one
+  uint8_t owner_epoch = 0;  // none, the partition's own one, or an earlier one
   uint8_t fingerprint = 0;  // not taken, or one of two
   // Of a park entry, a result or a time; a claim with 3 of 4 takes nothing uncertain, a release
   // with an odd one has failed.

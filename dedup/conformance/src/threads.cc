@@ -36,17 +36,17 @@ Token TokenOf(int thread, int round) {
 }
 
 // The calls below send no assertion from a thread: they return what happened.
-Answer ClaimFrom(Window& window, const Attempt& a) {
-  const ClaimRequest request{a.id, a.token, a.at, a.own, a.fingerprint};
+ClaimVerdict ClaimFrom(Window& window, const Attempt& a) {
+  const ClaimRequest request{a.id, a.token, a.at, a.owner_epoch, a.fingerprint};
   ClaimAnswer answer;
   const bool answered = window.Claim({&request, 1}, {&answer, 1}).has_value();
-  return answered ? answer.answer : Answer::kIncomplete;
+  return answered ? answer.answer : ClaimVerdict::kIncomplete;
 }
 
 bool CompleteFrom(Window& window, const Attempt& a) {
   const CompleteRequest request{a.id, a.token, a.at, {}};
-  Change change{};
-  return window.Complete({&request, 1}, {&change, 1}).has_value() && change == Change::kMade;
+  MarkerChange change{};
+  return window.Complete({&request, 1}, {&change, 1}).has_value() && change == MarkerChange::kMade;
 }
 
 }  // namespace
@@ -54,13 +54,13 @@ bool CompleteFrom(Window& window, const Attempt& a) {
 WINDOW_TEST(IfStoresClaims, OfManyThreadsExactlyOneIsGrantedAnId) {
   for (int round = 0; round < 50; round++) {
     const std::string id = "id-" + std::to_string(round);
-    std::vector<Answer> answers(kThreads);
+    std::vector<ClaimVerdict> answers(kThreads);
     Together([&](int thread) {
       answers[static_cast<size_t>(thread)] =
           ClaimFrom(window(), {.id = id, .token = TokenOf(thread, round)});
     });
-    EXPECT_EQ(std::count(answers.begin(), answers.end(), Answer::kGranted), 1);
-    EXPECT_EQ(std::count(answers.begin(), answers.end(), Answer::kInFlight), kThreads - 1);
+    EXPECT_EQ(std::count(answers.begin(), answers.end(), ClaimVerdict::kGranted), 1);
+    EXPECT_EQ(std::count(answers.begin(), answers.end(), ClaimVerdict::kInFlight), kThreads - 1);
   }
 }
 
@@ -74,8 +74,8 @@ WINDOW_TEST(WithLeases, OfManyThreadsExactlyOneTakesAnEndedLeaseOver) {
   std::vector<std::atomic<int>> granted(kIds);
   Together([&](int thread) {
     for (size_t i = 0; i < kIds; i++) {
-      granted[i] +=
-          ClaimFrom(window(), {.id = ids[i], .token = TokenOf(thread, 0)}) == Answer::kGranted;
+      granted[i] += ClaimFrom(window(), {.id = ids[i], .token = TokenOf(thread, 0)}) ==
+                    ClaimVerdict::kGranted;
     }
   });
   for (const std::atomic<int>& count : granted) {
@@ -85,27 +85,28 @@ WINDOW_TEST(WithLeases, OfManyThreadsExactlyOneTakesAnEndedLeaseOver) {
 
 WINDOW_TEST(Always, OwnershipsRaisedAtOnceAreAllDifferentAndTheHighestHolds) {
   constexpr int kRaises = 50;
-  std::vector<std::vector<Own>> raised(kThreads);
+  std::vector<std::vector<OwnerEpoch>> raised(kThreads);
   Together([&](int thread) {
     for (int i = 0; i < kRaises; i++) {
-      Result<Own> own = window().RaiseOwn(0, 3, 0);
-      while (!own && own.error().code == Code::kUnavailable) {
-        own = window().RaiseOwn(0, 3, 0);  // others raise it at this moment
+      Result<OwnerEpoch> owner_epoch = window().RaiseOwnerEpoch(0, 3, 0);
+      while (!owner_epoch && owner_epoch.error().code == Code::kUnavailable) {
+        owner_epoch = window().RaiseOwnerEpoch(0, 3, 0);  // others raise it at this moment
       }
-      raised[static_cast<size_t>(thread)].push_back(own.value_or(0));
+      raised[static_cast<size_t>(thread)].push_back(owner_epoch.value_or(0));
     }
   });
-  std::set<Own> all;
-  for (const std::vector<Own>& owns : raised) {
-    EXPECT_TRUE(std::is_sorted(owns.begin(), owns.end()));
-    all.insert(owns.begin(), owns.end());
+  std::set<OwnerEpoch> all;
+  for (const std::vector<OwnerEpoch>& owner_epochs : raised) {
+    EXPECT_TRUE(std::is_sorted(owner_epochs.begin(), owner_epochs.end()));
+    all.insert(owner_epochs.begin(), owner_epochs.end());
   }
   EXPECT_EQ(all.size(), size_t{kThreads} * kRaises);
   EXPECT_FALSE(all.contains(0));
-  for (const Own own : all) {
+  for (const OwnerEpoch owner_epoch : all) {
     Attempt claim = New();
-    claim.own = own;
-    EXPECT_EQ(Claim(claim).answer, own == *all.rbegin() ? Answer::kGranted : Answer::kFenced);
+    claim.owner_epoch = owner_epoch;
+    EXPECT_EQ(Claim(claim).answer,
+              owner_epoch == *all.rbegin() ? ClaimVerdict::kGranted : ClaimVerdict::kFenced);
   }
 }
 
@@ -126,23 +127,23 @@ WINDOW_TEST(IfStoresClaims, UnderAStormOfCopiesEachEffectHappensOnce) {
       const auto i = static_cast<size_t>((step + thread * 7) % kIds);
       for (int round = 0; failures == 0; round++) {
         const Attempt attempt{.id = ids[i], .token = TokenOf(thread, step * 1'000'000 + round)};
-        const Answer answer = ClaimFrom(window(), attempt);
-        if (answer == Answer::kDuplicate) {
+        const ClaimVerdict answer = ClaimFrom(window(), attempt);
+        if (answer == ClaimVerdict::kDuplicate) {
           break;
         }
-        if (answer == Answer::kInFlight) {
+        if (answer == ClaimVerdict::kInFlight) {
           std::this_thread::yield();
           continue;
         }
-        failures += answer != Answer::kGranted;
+        failures += answer != ClaimVerdict::kGranted;
         overlaps += running[i].fetch_add(1) != 0;
         std::this_thread::yield();
         running[i].fetch_sub(1);
         if ((step + thread + round) % 3 == 0) {
           const ReleaseRequest release{attempt.id, attempt.token, false, attempt.at};
-          Change change{};
-          failures +=
-              !window().Release({&release, 1}, {&change, 1}).has_value() || change != Change::kMade;
+          MarkerChange change{};
+          failures += !window().Release({&release, 1}, {&change, 1}).has_value() ||
+                      change != MarkerChange::kMade;
           continue;
         }
         const bool made = CompleteFrom(window(), attempt);

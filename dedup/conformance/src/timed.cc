@@ -29,12 +29,12 @@ class TimedTest : public WindowTest {
   }
   void Finish(milliseconds keep, std::string_view result = {}) {
     const Attempt attempt = Alone();
-    ASSERT_EQ(Claim(attempt).answer, Answer::kGranted);
-    ASSERT_EQ(Complete(attempt, result, keep), Change::kMade);
+    ASSERT_EQ(Claim(attempt).answer, ClaimVerdict::kGranted);
+    ASSERT_EQ(Complete(attempt, result, keep), MarkerChange::kMade);
   }
   void ExpectNew() {
     const ClaimAnswer next = Claim(Alone());
-    EXPECT_EQ(next.answer, Answer::kGranted);
+    EXPECT_EQ(next.answer, ClaimVerdict::kGranted);
     EXPECT_EQ(next.attempt, 1u);
     EXPECT_FALSE(next.uncertain);
   }
@@ -45,24 +45,24 @@ class TimedTest : public WindowTest {
 WINDOW_TEST_F(TimedTest, IfTimed, AClaimMayBeLeasedForLongerThanTheLongestLeaseOfTheWindow) {
   Claim(Leased(kLong));
   Advance(kLong - kALittle);
-  EXPECT_EQ(Claim(Alone()).answer, Answer::kInFlight);
+  EXPECT_EQ(Claim(Alone()).answer, ClaimVerdict::kInFlight);
   Advance(kALittle + kALittle);
-  EXPECT_EQ(Claim(Alone()).answer, Answer::kGranted);
+  EXPECT_EQ(Claim(Alone()).answer, ClaimVerdict::kGranted);
 }
 
 WINDOW_TEST_F(TimedTest, IfTimed, AClaimMayBeLeasedForLessThanTheLeaseOfTheWindow) {
   Claim(Leased(kALittle));
   Advance(kALittle + kALittle);
-  EXPECT_EQ(Claim(Alone()).answer, Answer::kGranted);
+  EXPECT_EQ(Claim(Alone()).answer, ClaimVerdict::kGranted);
 }
 
 WINDOW_TEST_F(TimedTest, IfTimed, ARenewalNeverShortensAClaim) {
   const Attempt holder = Leased(kLong);
   Claim(holder);
-  EXPECT_EQ(Renew(holder), Change::kMade);
+  EXPECT_EQ(Renew(holder), MarkerChange::kMade);
   Advance(kLong - kALittle);
-  EXPECT_EQ(Renew(holder), Change::kMade);
-  EXPECT_EQ(Claim(Alone()).answer, Answer::kInFlight);
+  EXPECT_EQ(Renew(holder), MarkerChange::kMade);
+  EXPECT_EQ(Claim(Alone()).answer, ClaimVerdict::kInFlight);
 }
 
 WINDOW_TEST_F(TimedTest, IfTimed, ALongLeaseIsNotRenewedBeyondItsEnd) {
@@ -71,24 +71,25 @@ WINDOW_TEST_F(TimedTest, IfTimed, ALongLeaseIsNotRenewedBeyondItsEnd) {
   Advance(kLong - kALittle);
   Renew(holder);
   Advance(kALittle + kALittle);
-  EXPECT_EQ(Renew(holder), Change::kFenced);
-  EXPECT_EQ(Claim(Alone()).answer, Answer::kGranted);
+  EXPECT_EQ(Renew(holder), MarkerChange::kFenced);
+  EXPECT_EQ(Claim(Alone()).answer, ClaimVerdict::kGranted);
 }
 
 WINDOW_TEST_F(TimedTest, IfTimed, ARenewalMayBringALeaseBeyondTheLongestOfTheWindow) {
   const Attempt holder = Alone();
   Claim(holder);
   for (int i = 0; i < 2; i++) {
-    EXPECT_EQ(Renew(holder, kLong), Change::kMade);
+    EXPECT_EQ(Renew(holder, kLong), MarkerChange::kMade);
     Advance(kLong - kALittle);
-    EXPECT_EQ(Claim(Alone()).answer, Answer::kInFlight);
+    EXPECT_EQ(Claim(Alone()).answer, ClaimVerdict::kInFlight);
   }
-  EXPECT_EQ(Renew(holder, kALittle + kALittle + kALittle), Change::kMade) << "past its max_lease";
+  EXPECT_EQ(Renew(holder, kALittle + kALittle + kALittle), MarkerChange::kMade)
+      << "past its max_lease";
   Advance(kALittle + kALittle);
-  EXPECT_EQ(Claim(Alone()).answer, Answer::kInFlight);
+  EXPECT_EQ(Claim(Alone()).answer, ClaimVerdict::kInFlight);
   Advance(kALittle + kALittle);
-  EXPECT_EQ(Renew(holder, kLong), Change::kFenced) << "it has ended";
-  EXPECT_EQ(Claim(Alone()).answer, Answer::kGranted);
+  EXPECT_EQ(Renew(holder, kLong), MarkerChange::kFenced) << "it has ended";
+  EXPECT_EQ(Claim(Alone()).answer, ClaimVerdict::kGranted);
 }
 
 WINDOW_TEST_F(TimedTest, IfTimed, AClaimRepeatedWithItsTokenKeepsItsOwnLease) {
@@ -96,8 +97,8 @@ WINDOW_TEST_F(TimedTest, IfTimed, AClaimRepeatedWithItsTokenKeepsItsOwnLease) {
   Claim(holder);
   Advance(kTimes.max_lease + kALittle);
   EXPECT_EQ(Claim(holder).attempt, 1u);
-  EXPECT_EQ(Claim(Alone()).answer, Answer::kInFlight);
-  EXPECT_EQ(Complete(holder), Change::kMade);
+  EXPECT_EQ(Claim(Alone()).answer, ClaimVerdict::kInFlight);
+  EXPECT_EQ(Complete(holder), MarkerChange::kMade);
 }
 
 WINDOW_TEST_F(TimedTest, IfTimed, TimesThatCannotBeAreRefused) {
@@ -107,7 +108,7 @@ WINDOW_TEST_F(TimedTest, IfTimed, TimesThatCannotBeAreRefused) {
   claim.lease = std::chrono::hours(24 * 366);
   EXPECT_FALSE(window().Claim({&claim, 1}, {&answer, 1}));
   const CompleteRequest complete{.id = "x", .token = {1, 1}, .keep = milliseconds(-1)};
-  Change change{};
+  MarkerChange change{};
   EXPECT_FALSE(window().Complete({&complete, 1}, {&change, 1}));
   const RenewRequest renew{.id = "x", .token = {1, 1}, .lease = milliseconds(-1)};
   EXPECT_FALSE(window().Renew({&renew, 1}, {&change, 1}));
@@ -118,7 +119,7 @@ WINDOW_TEST_F(TimedTest, IfTimed, AnIdIsKnownForAsLongAsItIsKeptAndNewAfterIt) {
   Finish(kKeep, "result");
   Advance(kKeep - kALittle);
   const ClaimAnswer copy = Claim(Alone());
-  EXPECT_EQ(copy.answer, Answer::kDuplicate);
+  EXPECT_EQ(copy.answer, ClaimVerdict::kDuplicate);
   EXPECT_EQ(copy.result, "result");
   Advance(kALittle + kALittle);
   EXPECT_EQ(StateOf(), MarkerState::kNone);
@@ -130,7 +131,7 @@ WINDOW_TEST_F(TimedTest, IfTimed, ACopyDoesNotKeepAnIdLonger) {
   Advance(kKeep - kALittle);
   Attempt copy = Alone();
   copy.time = LogTime(milliseconds(1'600'000'000'000));
-  EXPECT_EQ(Claim(copy).answer, Answer::kDuplicate);
+  EXPECT_EQ(Claim(copy).answer, ClaimVerdict::kDuplicate);
   Advance(kALittle + kALittle);
   ExpectNew();
 }
@@ -157,31 +158,31 @@ WINDOW_TEST_F(TimedTest, IfTimed, AShorterTimeReplacesALongerOneThatHasEnded) {
 WINDOW_TEST_F(TimedTest, IfTimed, AnIdMayBeKeptForEver) {
   Finish(kForEver);
   Advance(1'000 * ConformanceSetup{}.remember);
-  EXPECT_EQ(Claim(Alone()).answer, Answer::kDuplicate);
+  EXPECT_EQ(Claim(Alone()).answer, ClaimVerdict::kDuplicate);
 }
 
 WINDOW_TEST_F(TimedTest, IfTimed, AnIdWithoutATimeIsKeptForAsLongAsTheWindowRemembers) {
   Finish(milliseconds(0));
   Advance(ConformanceSetup{}.remember - kALittle);
-  EXPECT_EQ(Claim(Alone()).answer, Answer::kDuplicate);
+  EXPECT_EQ(Claim(Alone()).answer, ClaimVerdict::kDuplicate);
 }
 
 WINDOW_TEST_F(TimedTest, IfTimed, AnIdOfAPartitionDoesNotAgeByTheClock) {
   const Attempt attempt = New();
   Claim(attempt);
-  ASSERT_EQ(Complete(attempt, {}, kALittle), Change::kMade);
+  ASSERT_EQ(Complete(attempt, {}, kALittle), MarkerChange::kMade);
   Advance(kKeep);
-  EXPECT_EQ(Claim(New()).answer, Answer::kDuplicate);
+  EXPECT_EQ(Claim(New()).answer, ClaimVerdict::kDuplicate);
 }
 
 WINDOW_TEST_F(TimedTest, IfTimed, ACompletionIsRecognisedUntilItsIdHasEnded) {
   const Attempt attempt = Alone();
   Claim(attempt);
   Complete(attempt, {}, kKeep);
-  EXPECT_EQ(Complete(attempt, {}, kKeep), Change::kMade);
+  EXPECT_EQ(Complete(attempt, {}, kKeep), MarkerChange::kMade);
   Advance(kKeep + kALittle);
-  EXPECT_EQ(Complete(attempt, {}, kKeep), Change::kFenced);
-  EXPECT_EQ(Release(attempt), Change::kMade);
+  EXPECT_EQ(Complete(attempt, {}, kKeep), MarkerChange::kFenced);
+  EXPECT_EQ(Release(attempt), MarkerChange::kMade);
 }
 
 WINDOW_TEST_F(TimedTest, IfTimed, AnIdThatHasEndedConflictsWithNothing) {
@@ -193,7 +194,7 @@ WINDOW_TEST_F(TimedTest, IfTimed, AnIdThatHasEndedConflictsWithNothing) {
   Advance(kALittle + kALittle);
   Attempt other = Alone();
   other.fingerprint = 8;
-  EXPECT_EQ(Claim(other).answer, Answer::kGranted);
+  EXPECT_EQ(Claim(other).answer, ClaimVerdict::kGranted);
 }
 
 WINDOW_TEST_F(TimedTest, IfTimedAndDurable, TheTimeOfAnIdOutlivesTheProcess) {
@@ -219,12 +220,12 @@ WINDOW_TEST_F(TimedTest, IfTimed, WhatIsSweptWasKeptForItsTime) {
         completions.push_back({.id = ids[i], .token = claims.back().token, .keep = keep});
       }
       std::vector<ClaimAnswer> answers(claims.size());
-      std::vector<Change> changes(claims.size());
+      std::vector<MarkerChange> changes(claims.size());
       ASSERT_TRUE(window().Claim(claims, answers));
       ASSERT_TRUE(window().Complete(completions, changes));
       for (size_t i = 0; i < claims.size(); i++) {
-        ASSERT_EQ(answers[i].answer, Answer::kGranted) << claims[i].id;
-        ASSERT_EQ(changes[i], Change::kMade) << claims[i].id;
+        ASSERT_EQ(answers[i].answer, ClaimVerdict::kGranted) << claims[i].id;
+        ASSERT_EQ(changes[i], MarkerChange::kMade) << claims[i].id;
       }
     }
     Advance(kALittle + kALittle);

@@ -37,10 +37,11 @@ void Register(const Case& test, const Subject& subject) {
                         [subject, make = test.make]() -> WindowTest* { return make(subject); });
 }
 
-template <class Request, class Answer>
-Answer One(Window& window, Status (Window::*call)(std::span<const Request>, std::span<Answer>),
-           const Request& request) {
-  Answer answer{};
+template <class Request, class ClaimVerdict>
+ClaimVerdict One(Window& window,
+                 Status (Window::*call)(std::span<const Request>, std::span<ClaimVerdict>),
+                 const Request& request) {
+  ClaimVerdict answer{};
   const Status status = (window.*call)({&request, 1}, {&answer, 1});
   EXPECT_TRUE(status.has_value()) << ToString(status.error());
   return answer;
@@ -88,10 +89,10 @@ void WindowTest::Take(Result<std::unique_ptr<Window>> opened) {
   OpenPartitions(subject_, *window_);
 }
 
-Own WindowTest::Raise(int32_t partition, uint32_t source) {
-  const Result<Own> own = window_->RaiseOwn(source, partition, 0);
-  EXPECT_TRUE(own.has_value()) << ToString(own.error());
-  return own.value_or(0);
+OwnerEpoch WindowTest::Raise(int32_t partition, uint32_t source) {
+  const Result<OwnerEpoch> owner_epoch = window_->RaiseOwnerEpoch(source, partition, 0);
+  EXPECT_TRUE(owner_epoch.has_value()) << ToString(owner_epoch.error());
+  return owner_epoch.value_or(0);
 }
 
 ClaimAnswer WindowTest::Claim(const Attempt& a) {
@@ -99,7 +100,7 @@ ClaimAnswer WindowTest::Claim(const Attempt& a) {
              ClaimRequest{.id = a.id,
                           .token = a.token,
                           .at = a.at,
-                          .own = a.own,
+                          .owner_epoch = a.owner_epoch,
                           .fingerprint = a.fingerprint,
                           .time = a.time,
                           .first = a.first,
@@ -107,39 +108,39 @@ ClaimAnswer WindowTest::Claim(const Attempt& a) {
                           .not_if_uncertain = a.not_if_uncertain});
 }
 
-Change WindowTest::Complete(const Attempt& a, std::string_view result, milliseconds keep) {
+MarkerChange WindowTest::Complete(const Attempt& a, std::string_view result, milliseconds keep) {
   return One(*window_, &Window::Complete,
              CompleteRequest{a.id, a.token, a.at, result, a.time, keep});
 }
 
-Change WindowTest::Release(const Attempt& a) {
+MarkerChange WindowTest::Release(const Attempt& a) {
   return One(*window_, &Window::Release, ReleaseRequest{a.id, a.token, false, a.at});
 }
 
-Change WindowTest::ReleaseAsFailed(const Attempt& a) {
+MarkerChange WindowTest::ReleaseAsFailed(const Attempt& a) {
   return One(*window_, &Window::Release, ReleaseRequest{a.id, a.token, false, a.at, true});
 }
 
-Change WindowTest::ReleaseAsUncertain(const Attempt& a) {
+MarkerChange WindowTest::ReleaseAsUncertain(const Attempt& a) {
   return One(*window_, &Window::Release, ReleaseRequest{a.id, a.token, true, a.at});
 }
 
-Change WindowTest::Park(const Attempt& a, uint64_t entry) {
+MarkerChange WindowTest::Park(const Attempt& a, uint64_t entry) {
   return One(*window_, &Window::Park, ParkRequest{a.id, a.token, entry, a.at});
 }
 
-Change WindowTest::Renew(const Attempt& a, milliseconds lease) {
+MarkerChange WindowTest::Renew(const Attempt& a, milliseconds lease) {
   return One(*window_, &Window::Renew,
              RenewRequest{.id = a.id, .token = a.token, .at = a.at, .lease = lease});
 }
 
-Change WindowTest::Restore(std::string_view id, const Coordinates& at, Own own, LogTime time,
-                           uint32_t fingerprint) {
-  return One(*window_, &Window::Restore, RestoreRequest{id, at, own, time, fingerprint});
+MarkerChange WindowTest::Restore(std::string_view id, const Coordinates& at, OwnerEpoch owner_epoch,
+                                 LogTime time, uint32_t fingerprint) {
+  return One(*window_, &Window::Restore, RestoreRequest{id, at, owner_epoch, time, fingerprint});
 }
 
-Change WindowTest::Committed(const Progress& progress) {
-  const Change change = One(*window_, &Window::Committed, progress);
+MarkerChange WindowTest::Committed(const Progress& progress) {
+  const MarkerChange change = One(*window_, &Window::Committed, progress);
   // It may forget in its own time, and is through with it when it tells what it has.
   static_cast<void>(window_->Stat());
   return change;

@@ -100,7 +100,7 @@ struct Attempt {
   std::string_view id = "x";
   Token token;
   Coordinates at{0, 3, 5};
-  Own own = 0;
+  OwnerEpoch owner_epoch = 0;
   uint32_t fingerprint = 0;
   LogTime time = kNoLogTime;
   bool first = false;
@@ -129,17 +129,18 @@ class WindowTest : public ::testing::Test {
   Attempt New(std::string_view id = "x") { return {.id = id, .token = {0xC0DE, ++attempts_}}; }
 
   // Each sends a batch of one and fails the test if the call fails.
-  Own Raise(int32_t partition, uint32_t source = 0);
+  OwnerEpoch Raise(int32_t partition, uint32_t source = 0);
   ClaimAnswer Claim(const Attempt& attempt);
-  Change Complete(const Attempt& attempt, std::string_view result = {}, milliseconds keep = {});
-  Change Release(const Attempt& attempt);
-  Change ReleaseAsFailed(const Attempt& a);
-  Change ReleaseAsUncertain(const Attempt& attempt);
-  Change Park(const Attempt& attempt, uint64_t entry);
-  Change Renew(const Attempt& attempt, milliseconds lease = {});
-  Change Restore(std::string_view id, const Coordinates& at, Own own, LogTime time = kNoLogTime,
-                 uint32_t fingerprint = 0);
-  Change Committed(const Progress& progress);
+  MarkerChange Complete(const Attempt& attempt, std::string_view result = {},
+                        milliseconds keep = {});
+  MarkerChange Release(const Attempt& attempt);
+  MarkerChange ReleaseAsFailed(const Attempt& a);
+  MarkerChange ReleaseAsUncertain(const Attempt& attempt);
+  MarkerChange Park(const Attempt& attempt, uint64_t entry);
+  MarkerChange Renew(const Attempt& attempt, milliseconds lease = {});
+  MarkerChange Restore(std::string_view id, const Coordinates& at, OwnerEpoch owner_epoch,
+                       LogTime time = kNoLogTime, uint32_t fingerprint = 0);
+  MarkerChange Committed(const Progress& progress);
   MarkerView Peek(std::string_view id = "x");
   MarkerState StateOf(std::string_view id = "x") { return Peek(id).state; }
 

@@ -8,14 +8,14 @@
 
 namespace oncemq {
 
-inline void PrintTo(Answer answer, std::ostream* out) {
+inline void PrintTo(ClaimVerdict answer, std::ostream* out) {
   *out << ToString(answer);
 }
 inline void PrintTo(MarkerState state, std::ostream* out) {
   *out << ToString(state);
 }
-inline void PrintTo(Change change, std::ostream* out) {
-  *out << (change == Change::kMade ? "made" : "fenced");
+inline void PrintTo(MarkerChange change, std::ostream* out) {
+  *out << (change == MarkerChange::kMade ? "made" : "fenced");
 }
 
 }  // namespace oncemq

@@ -15,8 +15,9 @@ inline constexpr std::string_view kManifestKey = "manifest";
 inline constexpr std::string_view kHorizonKey = "horizon";
 inline constexpr std::string_view kRememberKey = "remember";
 inline constexpr std::string_view kNextBucketKey = "next-bucket";
-inline constexpr std::string_view kOwnPrefix = "own/";  // by partition, likewise the next two
-inline constexpr std::string_view kOwnEnd = "own0";
+// by partition, likewise the next two
+inline constexpr std::string_view kOwnerEpochPrefix = "own/";
+inline constexpr std::string_view kOwnerEpochEnd = "own0";
 inline constexpr std::string_view kProgressPrefix = "progress/";
 inline constexpr std::string_view kProgressEnd = "progress0";
 inline constexpr std::string_view kKnownPrefix = "known/";

@@ -166,7 +166,7 @@ Result<Bucket> History::Write(uint32_t number, const RecentIds& ids, LogTime new
                 .oldest = newest};
   const std::vector<RecentIds::Sorted> sorted = ids.Sort();
   // Most offsets lie near each other; one of them is as good a base as any.
-  bucket.base = sorted.empty() ? 0 : ids.At(sorted[sorted.size() / 2].place).at.offset;
+  bucket.base = sorted.empty() ? 0 : ids.At(sorted[sorted.size() / 2].slot).at.offset;
   size_t at = 0;
   uint32_t page = 0;
   const Status written = store_->Ingest(kHistory, [&](std::string& key, std::string& value) {
@@ -175,7 +175,7 @@ Result<Bucket> History::Write(uint32_t number, const RecentIds& ids, LogTime new
     }
     IdPageBuilder builder(bucket.base);
     for (; at < sorted.size() && PageOf(sorted[at].hash, bucket.pages) == page; at++) {
-      builder.Add(sorted[at].hash, ids.At(sorted[at].place));
+      builder.Add(sorted[at].hash, ids.At(sorted[at].slot));
       bucket.filter.Add(sorted[at].hash);
     }
     key = PageKey(bucket.number, page++);

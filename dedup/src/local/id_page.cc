@@ -11,8 +11,8 @@ namespace oncemq {
 namespace {
 
 constexpr uint64_t kHasDigest = 1;
-constexpr uint64_t kHasResult = 2;  // its length and bytes follow the id
-constexpr uint64_t kHasPlace = 4;   // source and partition follow; else both are 0
+constexpr uint64_t kHasResult = 2;     // its length and bytes follow the id
+constexpr uint64_t kHasPartition = 4;  // source and partition follow; else both are 0
 constexpr int kFlagBits = 3;
 
 // The bits that choose the page are the upper ones.
@@ -75,7 +75,7 @@ std::optional<IdRecord> Read(Parts& parts, int64_t base) {
   }
   uint64_t source = 0;
   uint64_t partition = 0;
-  if ((head & kHasPlace) != 0 && (!parts.Number(source) || !parts.Number(partition))) {
+  if ((head & kHasPartition) != 0 && (!parts.Number(source) || !parts.Number(partition))) {
     return std::nullopt;
   }
   if (head >> kFlagBits == 0 || !parts.View(head >> kFlagBits, record.id)) {
@@ -95,16 +95,17 @@ std::optional<IdRecord> Read(Parts& parts, int64_t base) {
 }  // namespace
 
 void IdPageBuilder::Add(uint64_t hash, const IdRecord& record) {
-  const bool place = record.at.source != 0 || record.at.partition != 0;
+  const bool has_partition = record.at.source != 0 || record.at.partition != 0;
   tags_.push_back(TagOf(hash));
   AppendVarint(records_, static_cast<uint64_t>(record.id.size()) << kFlagBits |
                              (record.digest ? kHasDigest : 0) |
-                             (record.result.empty() ? 0 : kHasResult) | (place ? kHasPlace : 0));
+                             (record.result.empty() ? 0 : kHasResult) |
+                             (has_partition ? kHasPartition : 0));
   AppendWord(records_, record.fingerprint);
   AppendWord(records_, record.completer);
   AppendVarint(records_, ZigZag(static_cast<int64_t>(static_cast<uint64_t>(record.at.offset) -
                                                      static_cast<uint64_t>(base_))));
-  if (place) {
+  if (has_partition) {
     AppendVarint(records_, record.at.source);
     AppendVarint(records_, static_cast<uint32_t>(record.at.partition));
   }

@@ -11,9 +11,9 @@ namespace oncemq {
 namespace {
 
 constexpr uint8_t kDigest = 1;
-constexpr uint8_t kResult = 2;  // its length and bytes follow the id
-constexpr uint8_t kPlace = 4;   // source and partition follow the head; else both are 0
-constexpr uint8_t kKnownFlags = kDigest | kResult | kPlace;
+constexpr uint8_t kResult = 2;     // its length and bytes follow the id
+constexpr uint8_t kPartition = 4;  // source and partition follow the head; else both are 0
+constexpr uint8_t kKnownFlags = kDigest | kResult | kPartition;
 
 // In the byte order of the platforms that are supported (little-endian), as docs/formats.md says.
 struct Head {
@@ -26,7 +26,7 @@ struct Head {
 };
 static_assert(sizeof(Head) == 20);
 using ResultBytes = uint32_t;
-struct Place {
+struct SourcePartition {
   uint32_t source;
   int32_t partition;
 };
@@ -35,12 +35,12 @@ size_t Padded(size_t bytes) {
   return (bytes + kRecordUnit - 1) / kRecordUnit * kRecordUnit;
 }
 
-size_t Content(bool place, size_t id, size_t result) {
-  return sizeof(Head) + (place ? sizeof(Place) : 0) + id +
+size_t Content(bool where, size_t id, size_t result) {
+  return sizeof(Head) + (where ? sizeof(SourcePartition) : 0) + id +
          (result == 0 ? 0 : sizeof(ResultBytes) + result);
 }
 
-bool HasPlace(const IdRecord& record) {
+bool HasPartition(const IdRecord& record) {
   return record.at.source != 0 || record.at.partition != 0;
 }
 
@@ -78,12 +78,12 @@ uint32_t CompleterOf(const Token& token) {
 }
 
 size_t RecordBytes(const IdRecord& record) {
-  return Padded(Content(HasPlace(record), record.id.size(), record.result.size()));
+  return Padded(Content(HasPartition(record), record.id.size(), record.result.size()));
 }
 
 void WriteRecord(const IdRecord& record, char* out) {
   const int flags = (record.digest ? kDigest : 0) | (record.result.empty() ? 0 : kResult) |
-                    (HasPlace(record) ? kPlace : 0);
+                    (HasPartition(record) ? kPartition : 0);
   const Head head{.id_bytes = static_cast<uint16_t>(record.id.size()),
                   .flags = static_cast<uint8_t>(flags),
                   .zero = 0,
@@ -96,9 +96,9 @@ void WriteRecord(const IdRecord& record, char* out) {
     at += size;
   };
   put(&head, sizeof head);
-  if (HasPlace(record)) {
-    const Place place{record.at.source, record.at.partition};
-    put(&place, sizeof place);
+  if (HasPartition(record)) {
+    const SourcePartition where{record.at.source, record.at.partition};
+    put(&where, sizeof where);
   }
   put(record.id.data(), record.id.size());
   if (!record.result.empty()) {
@@ -115,16 +115,16 @@ std::optional<IdRecord> ReadRecord(std::string_view bytes, size_t* taken) {
   if (!cursor.Take(head) || head.id_bytes == 0 || (head.flags & ~kKnownFlags) != 0) {
     return std::nullopt;
   }
-  Place place{0, 0};
+  SourcePartition where{0, 0};
   IdRecord record;
   ResultBytes result = 0;
-  const bool has_place = (head.flags & kPlace) != 0;
+  const bool has_partition = (head.flags & kPartition) != 0;
   const bool has_result = (head.flags & kResult) != 0;
-  if ((has_place && !cursor.Take(place)) || !cursor.Take(record.id, head.id_bytes) ||
+  if ((has_partition && !cursor.Take(where)) || !cursor.Take(record.id, head.id_bytes) ||
       (has_result && (!cursor.Take(result) || !cursor.Take(record.result, result)))) {
     return std::nullopt;
   }
-  *taken = Padded(Content(has_place, head.id_bytes, result));
+  *taken = Padded(Content(has_partition, head.id_bytes, result));
   constexpr size_t kLongestId = 64;
   constexpr ResultBytes kLongestResult = 65'536;
   if (*taken > bytes.size() || has_result != (result > 0) || head.id_bytes > kLongestId ||
@@ -133,7 +133,7 @@ std::optional<IdRecord> ReadRecord(std::string_view bytes, size_t* taken) {
   }
   record.digest = (head.flags & kDigest) != 0;
   record.fingerprint = head.fingerprint;
-  record.at = {place.source, place.partition, std::bit_cast<int64_t>(head.offset)};
+  record.at = {where.source, where.partition, std::bit_cast<int64_t>(head.offset)};
   record.completer = head.completer;
   return record;
 }

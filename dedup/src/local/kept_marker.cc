@@ -15,7 +15,7 @@ constexpr uint64_t kHeld = 2;
 std::string EncodeKept(const Marker& marker) {
   const uint64_t flags = (marker.uncertain ? kUncertain : 0) | (marker.held ? kHeld : 0);
   return SealNumbers({kMarkerVersion, static_cast<uint64_t>(marker.state), flags,
-                      marker.token.process, marker.token.attempt, marker.own,
+                      marker.token.process, marker.token.attempt, marker.owner_epoch,
                       uint64_t{marker.at.source},
                       static_cast<uint64_t>(static_cast<uint32_t>(marker.at.partition)),
                       static_cast<uint64_t>(marker.at.offset), uint64_t{marker.attempt},
@@ -40,7 +40,7 @@ std::optional<Marker> DecodeKept(std::string_view row) {
   marker.uncertain = (numbers[2] & kUncertain) != 0;
   marker.held = (numbers[2] & kHeld) != 0;
   marker.token = {numbers[3], numbers[4]};
-  marker.own = numbers[5];
+  marker.owner_epoch = numbers[5];
   marker.at = {static_cast<uint32_t>(numbers[6]),
                static_cast<int32_t>(static_cast<uint32_t>(numbers[7])),
                static_cast<int64_t>(numbers[8])};

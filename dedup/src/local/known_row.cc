@@ -23,7 +23,7 @@ std::string EncodeKnown(const Announcement& announcement) {
   return Seal(std::move(row));
 }
 
-std::optional<Known> DecodeKnown(std::string_view row) {
+std::optional<StoreKnowledge> DecodeKnown(std::string_view row) {
   const auto content = Unseal(row);
   if (!content) {
     return std::nullopt;
@@ -38,7 +38,7 @@ std::optional<Known> DecodeKnown(std::string_view row) {
   if (!offset || *offset > INT64_MAX || *to > INT64_MAX || *from > *to) {
     return std::nullopt;
   }
-  Known known;
+  StoreKnowledge known;
   known.from = static_cast<int64_t>(*from);
   known.to = static_cast<int64_t>(*to);
   known.offset = static_cast<int64_t>(*offset);

@@ -161,7 +161,7 @@ Status LocalWindow::Apply(std::span<const Request> requests, std::span<Reply> re
 
 // All or nothing: the effects of a run were written on top of each other.
 Status LocalWindow::StageEffects(std::span<const CompleteRequest> requests,
-                                 std::span<const Found> found, std::span<Change> answers,
+                                 std::span<const Found> found, std::span<MarkerChange> answers,
                                  EffectOverlay& effects, bool& fenced) {
   for (size_t i = 0; i < requests.size(); i++) {
     fenced = fenced || !engine_.WouldComplete(requests[i], found[i]);
@@ -175,7 +175,7 @@ Status LocalWindow::StageEffects(std::span<const CompleteRequest> requests,
     fenced = !*holds;
   }
   if (fenced) {
-    std::fill_n(answers.begin(), requests.size(), Change::kFenced);
+    std::fill_n(answers.begin(), requests.size(), MarkerChange::kFenced);
     return {};
   }
   const auto rows = effects.Rows(read);
@@ -202,25 +202,26 @@ Result<std::unique_ptr<EffectBatch>> LocalWindow::NewEffects(uint32_t, int32_t,
 }
 
 Status LocalWindow::CompleteWith(EffectBatch& effects, std::span<const CompleteRequest> requests,
-                                 std::span<Change> answers) {
+                                 std::span<MarkerChange> answers) {
   const auto overlay = EffectOverlay::Of(effects, this);
   return overlay ? CompleteOverlay(**overlay, requests, answers) : Status(overlay.error());
 }
 
 Status LocalWindow::CompleteOverlay(EffectOverlay& effects,
                                     std::span<const CompleteRequest> requests,
-                                    std::span<Change> answers) {
+                                    std::span<MarkerChange> answers) {
   if (requests.empty()) {
     return NoMarkerForEffects();
   }
   return Apply(requests, answers, &effects);
 }
 
-Result<Own> LocalWindow::RaiseOwn(uint32_t source, int32_t partition, Own floor) {
+Result<OwnerEpoch> LocalWindow::RaiseOwnerEpoch(uint32_t source, int32_t partition,
+                                                OwnerEpoch floor) {
   if (partition < 0) {
     return InvalidRequest("only a partition is owned, not number " + std::to_string(partition));
   }
-  constexpr Own kHighest = Own{1} << 62;
+  constexpr OwnerEpoch kHighest = OwnerEpoch{1} << 62;
   if (floor > kHighest) {
     return InvalidRequest("no fence of ours is so high");
   }
@@ -228,37 +229,41 @@ Result<Own> LocalWindow::RaiseOwn(uint32_t source, int32_t partition, Own floor)
   if (Status usable = Usable(); !usable) {
     return usable.error();
   }
-  const Own own = engine_.owners().Raise(source, partition, floor, clock_);
-  batch_.Put(kFacts, PartitionKey(kOwnPrefix, source, partition), SealNumbers({own}));
+  const OwnerEpoch owner_epoch = engine_.owners().Raise(source, partition, floor, clock_);
+  batch_.Put(kFacts, PartitionKey(kOwnerEpochPrefix, source, partition),
+             SealNumbers({owner_epoch}));
   // A fence that is forgotten could be issued again, so it is on disk before it is used.
   if (Status written = WriteNow(/*sync=*/true); !written) {
     return written.error();
   }
   progress_.Register(source, partition);
-  return own;
+  return owner_epoch;
 }
 
 Status LocalWindow::Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) {
   return Apply(requests, answers);
 }
 
-Status LocalWindow::Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) {
+Status LocalWindow::Complete(std::span<const CompleteRequest> requests,
+                             std::span<MarkerChange> answers) {
   return Apply(requests, answers);
 }
 
-Status LocalWindow::Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) {
+Status LocalWindow::Release(std::span<const ReleaseRequest> requests,
+                            std::span<MarkerChange> answers) {
   return Apply(requests, answers);
 }
 
-Status LocalWindow::Park(std::span<const ParkRequest> requests, std::span<Change> answers) {
+Status LocalWindow::Park(std::span<const ParkRequest> requests, std::span<MarkerChange> answers) {
   return Apply(requests, answers);
 }
 
-Status LocalWindow::Renew(std::span<const RenewRequest> requests, std::span<Change> answers) {
+Status LocalWindow::Renew(std::span<const RenewRequest> requests, std::span<MarkerChange> answers) {
   return Apply(requests, answers);
 }
 
-Status LocalWindow::Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) {
+Status LocalWindow::Restore(std::span<const RestoreRequest> requests,
+                            std::span<MarkerChange> answers) {
   return Apply(requests, answers);
 }
 

@@ -43,9 +43,9 @@ Status LocalWindow::Announce(std::span<const Announcement> announcements) {
   return kept;
 }
 
-Result<Known> LocalWindow::KnownOf(uint32_t source, int32_t partition) {
+Result<StoreKnowledge> LocalWindow::KnownOf(uint32_t source, int32_t partition) {
   MutexLock lock(mutex_);
-  Known known;
+  StoreKnowledge known;
   const auto row = store_->Get(kFacts, PartitionKey(kKnownPrefix, source, partition));
   if (!row) {
     return row.error();
@@ -63,7 +63,7 @@ Result<Known> LocalWindow::KnownOf(uint32_t source, int32_t partition) {
   return known;
 }
 
-Status LocalWindow::Committed(std::span<const Progress> progress, std::span<Change> answers) {
+Status LocalWindow::Committed(std::span<const Progress> progress, std::span<MarkerChange> answers) {
   if (Status fit = CheckProgress(progress, answers.size()); !fit) {
     return fit;
   }
@@ -74,9 +74,9 @@ Status LocalWindow::Committed(std::span<const Progress> progress, std::span<Chan
   const LogTime now = WallLogTime();
   for (size_t i = 0; i < progress.size(); i++) {
     Progress one = progress[i];
-    const OwnRecord* owner = engine_.owners().Find({one.source, one.partition, one.frontier});
-    const bool holds = one.own != 0 && OwnershipHolds(one.own, owner);
-    answers[i] = holds ? Change::kMade : Change::kFenced;
+    const OwnerRecord* owner = engine_.owners().Find({one.source, one.partition, one.frontier});
+    const bool holds = one.owner_epoch != 0 && OwnershipHolds(one.owner_epoch, owner);
+    answers[i] = holds ? MarkerChange::kMade : MarkerChange::kFenced;
     if (holds) {
       // A stamp of the future must not make everything look old (rule 22).
       one.watermark = one.watermark == kNoLogTime

@@ -77,25 +77,28 @@ class LocalWindow final : public Window {
   uint64_t incarnation();
   uint64_t acknowledged() const { return store_->acknowledged(); }
   // What the store knows of a partition.
-  Result<Known> KnownOf(uint32_t source, int32_t partition);
+  Result<StoreKnowledge> KnownOf(uint32_t source, int32_t partition);
 
   const WindowCapabilities& capabilities() const override { return capabilities_; }
-  Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override;
+  Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t source, int32_t partition, OwnerEpoch floor) override;
   Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override;
-  Status Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) override;
+  Status Complete(std::span<const CompleteRequest> requests,
+                  std::span<MarkerChange> answers) override;
   Result<std::unique_ptr<EffectBatch>> NewEffects(uint32_t source, int32_t partition,
                                                   std::span<const ClaimRequest> granted) override;
   Status CompleteWith(EffectBatch& effects, std::span<const CompleteRequest> requests,
-                      std::span<Change> answers) override;
+                      std::span<MarkerChange> answers) override;
   // The same, for the owner of several stores, which makes the batches itself.
   Status CompleteOverlay(EffectOverlay& effects, std::span<const CompleteRequest> requests,
-                         std::span<Change> answers);
-  Status Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) override;
-  Status Park(std::span<const ParkRequest> requests, std::span<Change> answers) override;
-  Status Renew(std::span<const RenewRequest> requests, std::span<Change> answers) override;
-  Status Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) override;
+                         std::span<MarkerChange> answers);
+  Status Release(std::span<const ReleaseRequest> requests,
+                 std::span<MarkerChange> answers) override;
+  Status Park(std::span<const ParkRequest> requests, std::span<MarkerChange> answers) override;
+  Status Renew(std::span<const RenewRequest> requests, std::span<MarkerChange> answers) override;
+  Status Restore(std::span<const RestoreRequest> requests,
+                 std::span<MarkerChange> answers) override;
   Status Announce(std::span<const Announcement> announcements) override;
-  Status Committed(std::span<const Progress> progress, std::span<Change> answers) override;
+  Status Committed(std::span<const Progress> progress, std::span<MarkerChange> answers) override;
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override;
   Status RecordUncertain(std::span<const UncertainCall> calls) override;
   Result<std::vector<UncertainRecord>> ListUncertain(WallTime since) override;
@@ -162,7 +165,7 @@ class LocalWindow final : public Window {
   Status Apply(std::span<const Request> requests, std::span<Reply> replies,
                EffectOverlay* effects = nullptr);
   Status StageEffects(std::span<const CompleteRequest> requests, std::span<const Found> found,
-                      std::span<Change> answers, EffectOverlay& effects, bool& fenced)
+                      std::span<MarkerChange> answers, EffectOverlay& effects, bool& fenced)
       REQUIRES(mutex_);
   LogTime WallLogTime() const {
     return LogTime(milliseconds(clock_.Wall().micros / 1000));  // in the unit of log time

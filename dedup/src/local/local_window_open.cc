@@ -64,19 +64,20 @@ Status LocalWindow::LoadMarkers() {
 
 Status LocalWindow::LoadOwners() {
   Status read;
-  const Status scanned = store_->Scan(
-      kFacts, kOwnPrefix, kOwnEnd,
-      [&](std::string_view key, std::string_view value) REQUIRES(mutex_) {
-        const auto own = UnsealNumbers<1>(value);
-        const auto partition = ReadPartitionKey(key, kOwnPrefix);
-        if (!own || !partition) {
-          read = Damaged("an ownership record");
-          return false;
-        }
-        engine_.owners().Restore(partition->first, partition->second, (*own)[0], clock_.Boot());
-        progress_.Register(partition->first, partition->second);
-        return true;
-      });
+  const Status scanned =
+      store_->Scan(kFacts, kOwnerEpochPrefix, kOwnerEpochEnd,
+                   [&](std::string_view key, std::string_view value) REQUIRES(mutex_) {
+                     const auto owner_epoch = UnsealNumbers<1>(value);
+                     const auto partition = ReadPartitionKey(key, kOwnerEpochPrefix);
+                     if (!owner_epoch || !partition) {
+                       read = Damaged("an ownership record");
+                       return false;
+                     }
+                     engine_.owners().Restore(partition->first, partition->second,
+                                              (*owner_epoch)[0], clock_.Boot());
+                     progress_.Register(partition->first, partition->second);
+                     return true;
+                   });
   return scanned ? read : scanned;
 }
 

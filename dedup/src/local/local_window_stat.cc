@@ -99,13 +99,13 @@ Status NobodyHolds(const std::string& directory) {
 
 Status LocalWindow::StatPartitions(std::vector<PartitionStat>& partitions) {
   const auto watermark = progress_.Watermark();
-  for (const auto& [place, position] : progress_.positions()) {
-    PartitionStat stat{.source = place.first,
-                       .partition = place.second,
+  for (const auto& [where, position] : progress_.positions()) {
+    PartitionStat stat{.source = where.first,
+                       .partition = where.second,
                        .frontier = position.frontier,
                        .watermark = position.watermark};
-    if (const OwnRecord* own = engine_.owners().Find({stat.source, stat.partition, 0})) {
-      stat.own = own->own;
+    if (const OwnerRecord* owner = engine_.owners().Find({stat.source, stat.partition, 0})) {
+      stat.owner_epoch = owner->owner_epoch;
     }
     stat.pins = position.watermark == kNoLogTime || position.watermark == watermark;
     const auto row = store_->Get(kFacts, PartitionKey(kKnownPrefix, stat.source, stat.partition));
@@ -195,21 +195,21 @@ std::vector<std::string> FindStores(const std::string& directory) {
   if (IsStore(directory)) {
     return {directory};
   }
-  std::vector<std::pair<std::string, int32_t>> places;
+  std::vector<std::pair<std::string, int32_t>> names;
   std::vector<fs::path> topics = FoldersOf(directory);
   topics.push_back(directory);  // or it is the folder of one topic
   for (const fs::path& topic : topics) {
     for (const fs::path& folder : FoldersOf(topic)) {
       const auto partition = PartitionOf(folder.filename().string());
       if (partition && IsStore(folder)) {
-        places.emplace_back(topic.string(), *partition);
+        names.emplace_back(topic.string(), *partition);
       }
     }
   }
-  std::sort(places.begin(), places.end());
+  std::sort(names.begin(), names.end());
   std::vector<std::string> stores;
-  stores.reserve(places.size());
-  for (const auto& [topic, partition] : places) {
+  stores.reserve(names.size());
+  for (const auto& [topic, partition] : names) {
     stores.push_back(topic + "/" + std::to_string(partition));
   }
   return stores;

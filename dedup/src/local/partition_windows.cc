@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "../by_place.h"
+#include "../by_partition.h"
 #include "../uncertain_calls.h"
 #include "../window_check.h"
 #include "oncemq/base/topic_name.h"
@@ -19,7 +19,7 @@ constexpr uint32_t kKeptSource = 0;
 // difference.
 template <class Request>
 std::span<const Request> AsKept(std::span<const Request> requests, std::vector<Request>& copies) {
-  if (PlaceOf(requests.front()).first == kKeptSource) {
+  if (PartitionOf(requests.front()).first == kKeptSource) {
     return requests;
   }
   copies.assign(requests.begin(), requests.end());
@@ -49,13 +49,13 @@ PartitionWindows::PartitionWindows(const LocalWindowOptions& options, const Cloc
       memory_(NewStoreMemory(options)),
       clock_(clock) {}
 
-Result<Known> PartitionWindows::Open(const StoreName& name) {
+Result<StoreKnowledge> PartitionWindows::Open(const StoreName& name) {
   // Anything but a name could be another directory.
   if (!IsTopicName(name.topic) || name.partition < 0) {
     return InvalidRequest("a store belongs to a partition of a topic");
   }
-  const Place place{name.source, name.partition};
-  std::shared_ptr<Store> store = StoreAt(place);
+  const SourcePartition where{name.source, name.partition};
+  std::shared_ptr<Store> store = StoreAt(where);
   if (store == nullptr) {
     LocalWindowOptions options = options_;
     const std::string number = std::to_string(name.partition);
@@ -78,8 +78,8 @@ Result<Known> PartitionWindows::Open(const StoreName& name) {
     }
     if (known) {
       known->source = name.source;
-      known->regressed = std::exchange(store->regressed, false);
-      stores_[place] = store;
+      known->lost_writes = std::exchange(store->lost_writes, false);
+      stores_[where] = store;
     }
   }
   TellSocket(**window);
@@ -125,14 +125,14 @@ void PartitionWindows::Close(uint32_t source, int32_t partition) {
   }
 }
 
-std::shared_ptr<PartitionWindows::Store> PartitionWindows::StoreAt(Place place) const {
+std::shared_ptr<PartitionWindows::Store> PartitionWindows::StoreAt(SourcePartition where) const {
   MutexLock lock(mutex_);
-  const auto found = stores_.find(place);
+  const auto found = stores_.find(where);
   return found == stores_.end() ? nullptr : found->second;
 }
 
-Result<PartitionWindows::StorePtr> PartitionWindows::Find(Place place) const {
-  const std::shared_ptr<Store> store = StoreAt(place);
+Result<PartitionWindows::StorePtr> PartitionWindows::Find(SourcePartition where) const {
+  const std::shared_ptr<Store> store = StoreAt(where);
   return store == nullptr ? Result<StorePtr>(nullptr) : Ready(*store);
 }
 
@@ -158,9 +158,9 @@ Result<PartitionWindows::StorePtr> PartitionWindows::Ready(Store& store, OpenFor
     if (store.opening) {
       return Error{Code::kUnavailable, Effect::kNone, "the partition's store is being opened"};
     }
-    const bool regressed = !store.last && store.last.error().code == Code::kRegressed;
+    const bool lost_writes = !store.last && store.last.error().code == Code::kRegressed;
     const bool waits = clock_.Boot() < store.next_try;
-    if (regressed ? whom == OpenFor::kCall : waits) {
+    if (lost_writes ? whom == OpenFor::kCall : waits) {
       return store.last.error();
     }
     store.opening = true;
@@ -172,8 +172,8 @@ Result<PartitionWindows::StorePtr> PartitionWindows::Ready(Store& store, OpenFor
   }
   failed.reset();  // its directory is free once the calls that are under way in it have ended
   auto opened = LocalWindow::OpenAt(store.options, clock_, memory_, former);
-  const bool regressed = !opened && opened.error().code == Code::kRegressed;
-  if (regressed && whom == OpenFor::kAssignment) {
+  const bool lost_writes = !opened && opened.error().code == Code::kRegressed;
+  if (lost_writes && whom == OpenFor::kAssignment) {
     former.acknowledged = 0;
     opened = LocalWindow::OpenAt(store.options, clock_, memory_, former);
   }
@@ -182,7 +182,7 @@ Result<PartitionWindows::StorePtr> PartitionWindows::Ready(Store& store, OpenFor
   {
     MutexLock lock(store.mutex);
     store.opening = false;
-    store.regressed |= regressed;
+    store.lost_writes |= lost_writes;
     store.NoteOpening(opened ? Status() : Status(opened.error()), clock_.Boot());
     given_back = store.given_back;
     if (!given_back) {
@@ -200,7 +200,8 @@ Result<PartitionWindows::StorePtr> PartitionWindows::Ready(Store& store, OpenFor
   return opened || given_back ? Result<StorePtr>(window) : opened.error();
 }
 
-Result<Own> PartitionWindows::RaiseOwn(uint32_t source, int32_t partition, Own floor) {
+Result<OwnerEpoch> PartitionWindows::RaiseOwnerEpoch(uint32_t source, int32_t partition,
+                                                     OwnerEpoch floor) {
   if (partition < 0) {
     return InvalidRequest("only a partition is owned, not number " + std::to_string(partition));
   }
@@ -208,8 +209,8 @@ Result<Own> PartitionWindows::RaiseOwn(uint32_t source, int32_t partition, Own f
   if (!store) {
     return store.error();
   }
-  return *store == nullptr ? Result<Own>(PartitionNotOpen())
-                           : (*store)->RaiseOwn(kKeptSource, partition, floor);
+  return *store == nullptr ? Result<OwnerEpoch>(PartitionNotOpen())
+                           : (*store)->RaiseOwnerEpoch(kKeptSource, partition, floor);
 }
 
 template <class Request, class Reply>
@@ -243,19 +244,19 @@ Status PartitionWindows::Route(std::span<const Request> requests, std::span<Repl
   } else if (replies.size() < requests.size()) {
     return InvalidRequest("fewer places for answers than requests");
   }
-  return SendByPlace(requests, replies,
-                     [this](const Place& place, std::span<const Request> asked,
-                            std::span<Reply> answers) -> Status {
-                       const auto store = Find(place);
-                       if (!store) {
-                         return store.error();
-                       }
-                       if (*store == nullptr) {
-                         RefuseUnopened(answers);
-                         return {};
-                       }
-                       return Send(**store, asked, answers);
-                     });
+  return SendByPartition(requests, replies,
+                         [this](const SourcePartition& where, std::span<const Request> asked,
+                                std::span<Reply> answers) -> Status {
+                           const auto store = Find(where);
+                           if (!store) {
+                             return store.error();
+                           }
+                           if (*store == nullptr) {
+                             RefuseUnopened(answers);
+                             return {};
+                           }
+                           return Send(**store, asked, answers);
+                         });
 }
 
 Status PartitionWindows::Claim(std::span<const ClaimRequest> requests,
@@ -264,7 +265,7 @@ Status PartitionWindows::Claim(std::span<const ClaimRequest> requests,
 }
 
 Status PartitionWindows::Complete(std::span<const CompleteRequest> requests,
-                                  std::span<Change> answers) {
+                                  std::span<MarkerChange> answers) {
   return Route(requests, answers);
 }
 
@@ -292,7 +293,7 @@ Result<std::unique_ptr<EffectBatch>> PartitionWindows::NewEffects(uint32_t sourc
 
 Status PartitionWindows::CompleteWith(EffectBatch& effects,
                                       std::span<const CompleteRequest> requests,
-                                      std::span<Change> answers) {
+                                      std::span<MarkerChange> answers) {
   const auto overlay = EffectOverlay::Of(effects, this);
   if (!overlay) {
     return overlay.error();
@@ -300,7 +301,7 @@ Status PartitionWindows::CompleteWith(EffectBatch& effects,
   if (requests.empty()) {
     return NoMarkerForEffects();
   }
-  const auto store = Find(PlaceOf(requests.front()));
+  const auto store = Find(PartitionOf(requests.front()));
   if (!store) {
     return store.error();
   }
@@ -316,24 +317,27 @@ Status PartitionWindows::CompleteWith(EffectBatch& effects,
 }
 
 Status PartitionWindows::Release(std::span<const ReleaseRequest> requests,
-                                 std::span<Change> answers) {
+                                 std::span<MarkerChange> answers) {
   return Route(requests, answers);
 }
 
-Status PartitionWindows::Park(std::span<const ParkRequest> requests, std::span<Change> answers) {
+Status PartitionWindows::Park(std::span<const ParkRequest> requests,
+                              std::span<MarkerChange> answers) {
   return Route(requests, answers);
 }
 
-Status PartitionWindows::Renew(std::span<const RenewRequest> requests, std::span<Change> answers) {
+Status PartitionWindows::Renew(std::span<const RenewRequest> requests,
+                               std::span<MarkerChange> answers) {
   return Route(requests, answers);
 }
 
 Status PartitionWindows::Restore(std::span<const RestoreRequest> requests,
-                                 std::span<Change> answers) {
+                                 std::span<MarkerChange> answers) {
   return Route(requests, answers);
 }
 
-Status PartitionWindows::Committed(std::span<const Progress> progress, std::span<Change> answers) {
+Status PartitionWindows::Committed(std::span<const Progress> progress,
+                                   std::span<MarkerChange> answers) {
   return Route(progress, answers);
 }
 
@@ -379,14 +383,15 @@ Status PartitionWindows::Peek(std::span<const std::string_view> ids, std::span<M
 }
 
 Status PartitionWindows::RecordUncertain(std::span<const UncertainCall> calls) {
-  return SendByPlace(calls, [&](const Place& place, size_t begin, size_t count) -> Status {
-    const auto store = Find(place);
-    if (!store || *store == nullptr) {
-      return store ? PartitionNotOpen() : store.error();
-    }
-    std::vector<UncertainCall> copies;
-    return (*store)->RecordUncertain(AsKept(calls.subspan(begin, count), copies));
-  });
+  return SendByPartition(
+      calls, [&](const SourcePartition& where, size_t begin, size_t count) -> Status {
+        const auto store = Find(where);
+        if (!store || *store == nullptr) {
+          return store ? PartitionNotOpen() : store.error();
+        }
+        std::vector<UncertainCall> copies;
+        return (*store)->RecordUncertain(AsKept(calls.subspan(begin, count), copies));
+      });
 }
 
 Result<std::vector<UncertainRecord>> PartitionWindows::ListUncertain(WallTime since) {
@@ -413,7 +418,7 @@ Result<std::vector<UncertainRecord>> PartitionWindows::ListUncertain(WallTime si
 std::vector<std::shared_ptr<PartitionWindows::Store>> PartitionWindows::AllStores() const {
   std::vector<std::shared_ptr<Store>> stores;
   MutexLock lock(mutex_);
-  for (const auto& [place, store] : stores_) {
+  for (const auto& [where, store] : stores_) {
     stores.push_back(store);
   }
   return stores;

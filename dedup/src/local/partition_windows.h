@@ -30,21 +30,24 @@ class PartitionWindows final : public Window {
   PartitionWindows(const LocalWindowOptions& options, const Clock& clock);
 
   const WindowCapabilities& capabilities() const override { return capabilities_; }
-  Result<Known> Open(const StoreName& name) override;
+  Result<StoreKnowledge> Open(const StoreName& name) override;
   void Close(uint32_t source, int32_t partition) override;
-  Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override;
+  Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t source, int32_t partition, OwnerEpoch floor) override;
   Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override;
-  Status Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) override;
+  Status Complete(std::span<const CompleteRequest> requests,
+                  std::span<MarkerChange> answers) override;
   Result<std::unique_ptr<EffectBatch>> NewEffects(uint32_t source, int32_t partition,
                                                   std::span<const ClaimRequest> granted) override;
   Status CompleteWith(EffectBatch& effects, std::span<const CompleteRequest> requests,
-                      std::span<Change> answers) override;
-  Status Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) override;
-  Status Park(std::span<const ParkRequest> requests, std::span<Change> answers) override;
-  Status Renew(std::span<const RenewRequest> requests, std::span<Change> answers) override;
-  Status Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) override;
+                      std::span<MarkerChange> answers) override;
+  Status Release(std::span<const ReleaseRequest> requests,
+                 std::span<MarkerChange> answers) override;
+  Status Park(std::span<const ParkRequest> requests, std::span<MarkerChange> answers) override;
+  Status Renew(std::span<const RenewRequest> requests, std::span<MarkerChange> answers) override;
+  Status Restore(std::span<const RestoreRequest> requests,
+                 std::span<MarkerChange> answers) override;
   Status Announce(std::span<const Announcement> announcements) override;
-  Status Committed(std::span<const Progress> progress, std::span<Change> answers) override;
+  Status Committed(std::span<const Progress> progress, std::span<MarkerChange> answers) override;
   // Of whichever open store knows the id.
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override;
   Status RecordUncertain(std::span<const UncertainCall> calls) override;
@@ -54,7 +57,7 @@ class PartitionWindows final : public Window {
 
  private:
   using StorePtr = std::shared_ptr<LocalWindow>;
-  using Place = std::pair<uint32_t, int32_t>;
+  using SourcePartition = std::pair<uint32_t, int32_t>;
   struct Store {
     Store(LocalWindowOptions its_options, uint32_t its_source)
         : options(std::move(its_options)), source(its_source) {}
@@ -68,15 +71,15 @@ class PartitionWindows final : public Window {
     bool opening GUARDED_BY(mutex) = false;  // by a call that is under way
     int failures GUARDED_BY(mutex) = 0;      // of openings, since the last that did not
     BootTime next_try GUARDED_BY(mutex){};
-    Status last GUARDED_BY(mutex);              // of these
-    bool regressed GUARDED_BY(mutex) = false;   // no assignment was told of it yet
-    bool given_back GUARDED_BY(mutex) = false;  // and not opened any more
+    Status last GUARDED_BY(mutex);               // of these
+    bool lost_writes GUARDED_BY(mutex) = false;  // no assignment was told of it yet
+    bool given_back GUARDED_BY(mutex) = false;   // and not opened any more
   };
 
-  std::shared_ptr<Store> StoreAt(Place place) const;
+  std::shared_ptr<Store> StoreAt(SourcePartition where) const;
   std::vector<std::shared_ptr<Store>> AllStores() const;
   // Likewise. nullptr: the partition is not ours.
-  Result<StorePtr> Find(Place place) const;
+  Result<StorePtr> Find(SourcePartition where) const;
   // Opens the store if that is needed. Only an assignment takes a store that has regressed: it
   // compares the store with the group's commit.
   enum class OpenFor : uint8_t { kCall, kAssignment };
@@ -94,7 +97,7 @@ class PartitionWindows final : public Window {
   const StoreMemory memory_;
   const Clock& clock_;
   mutable Mutex mutex_;
-  std::map<Place, std::shared_ptr<Store>> stores_ GUARDED_BY(mutex_);
+  std::map<SourcePartition, std::shared_ptr<Store>> stores_ GUARDED_BY(mutex_);
   std::string socket_ GUARDED_BY(mutex_);  // as it was offered
 };
 

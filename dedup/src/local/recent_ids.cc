@@ -16,11 +16,11 @@ uint64_t TagOf(uint64_t hash) {
   return hash >> 32 << 32;
 }
 
-uint64_t Entry(uint64_t hash, uint32_t place) {
-  return TagOf(hash) | (place + 1);
+uint64_t Entry(uint64_t hash, uint32_t slot) {
+  return TagOf(hash) | (slot + 1);
 }
 
-uint32_t PlaceOf(uint64_t entry) {
+uint32_t SlotOf(uint64_t entry) {
   return static_cast<uint32_t>(entry) - 1;
 }
 
@@ -44,7 +44,7 @@ std::optional<IdRecord> RecentIds::Find(uint64_t hash, std::string_view id, bool
     if (TagOf(table_[i]) != TagOf(hash)) {
       continue;
     }
-    const IdRecord record = At(PlaceOf(table_[i]));
+    const IdRecord record = At(SlotOf(table_[i]));
     const bool same = record.id == id;
     if (same && record.digest == digest) {
       return record;
@@ -57,9 +57,9 @@ void RecentIds::Append(std::string_view record, uint64_t hash) {
   if ((size_ + 1) * 3 > entries_ * 2) {
     Grow();
   }
-  const uint32_t place = Reserve(record.size());
-  std::memcpy(const_cast<char*>(Address(place)), record.data(), record.size());
-  Link(Entry(hash, place));
+  const uint32_t slot = Reserve(record.size());
+  std::memcpy(const_cast<char*>(Address(slot)), record.data(), record.size());
+  Link(Entry(hash, slot));
   size_++;
 }
 
@@ -110,9 +110,9 @@ void RecentIds::Grow() {
   }
 }
 
-IdRecord RecentIds::At(uint32_t place) const {
-  const size_t at = size_t{place} * kRecordUnit;
-  const std::string_view rest(Address(place), used_[at / kChunkBytes] - at % kChunkBytes);
+IdRecord RecentIds::At(uint32_t slot) const {
+  const size_t at = size_t{slot} * kRecordUnit;
+  const std::string_view rest(Address(slot), used_[at / kChunkBytes] - at % kChunkBytes);
   size_t taken = 0;
   const auto record = ReadRecord(rest, &taken);
   ONCEMQ_CHECK(record.has_value(), "a record was read before it was taken over");
@@ -124,7 +124,7 @@ std::vector<RecentIds::Sorted> RecentIds::Sort() const {
   sorted.reserve(size_);
   for (const uint64_t entry : std::span<const uint64_t>(table_, entries_)) {
     if (entry != 0) {
-      sorted.push_back({hasher_(At(PlaceOf(entry)).id), PlaceOf(entry)});
+      sorted.push_back({hasher_(At(SlotOf(entry)).id), SlotOf(entry)});
     }
   }
   std::sort(sorted.begin(), sorted.end(),

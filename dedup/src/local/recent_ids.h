@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // RecentIds: the finished ids of one generation in memory, as the journal has them. Records lie in
-// an arena that only grows; a table of (tag, place) finds them; the bytes of the id decide.
+// an arena that only grows; a table of (tag, slot) finds them; the bytes of the id decide.
 //
 // Memory: the records, and 8 bytes of table for each two thirds of an id. Grows with use.
 //
@@ -40,10 +40,10 @@ class RecentIds {
   // Every record with its hash, in the order of the hashes.
   struct Sorted {
     uint64_t hash;
-    uint32_t place;
+    uint32_t slot;
   };
   std::vector<Sorted> Sort() const;
-  IdRecord At(uint32_t place) const;
+  IdRecord At(uint32_t slot) const;
 
  private:
   static constexpr size_t kChunkBytes = size_t{2} << 20;
@@ -58,16 +58,16 @@ class RecentIds {
   static ZeroPages NewPages(size_t bytes, bool huge);
   uint32_t Reserve(size_t bytes);
 
-  // A place counts units, so that 32 bits reach 16 GiB.
-  const char* Address(uint32_t place) const {
-    const size_t at = size_t{place} * kRecordUnit;
+  // A slot counts units, so that 32 bits reach 16 GiB.
+  const char* Address(uint32_t slot) const {
+    const size_t at = size_t{slot} * kRecordUnit;
     return chunks_[at / kChunkBytes].data() + at % kChunkBytes;
   }
 
   const KeyedHash& hasher_;
   size_t entries_ = kFirstEntries;
   ZeroPages pages_;
-  uint64_t* table_;  // upper half: tag; lower half: place + 1; 0: free
+  uint64_t* table_;  // upper half: tag; lower half: slot + 1; 0: free
   std::vector<ZeroPages> chunks_;
   std::vector<size_t> used_;  // bytes of each chunk
   size_t size_ = 0;

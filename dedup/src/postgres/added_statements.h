@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// AddedStatements: copies of statements that wait for the end of a run. Of equal texts in a row
+// AddedStatements: copies of statements that wait for the end of a batch. Of equal texts in a row
 // there is one copy.
 //
-// Thread safety: none; belongs to its run.
+// Thread safety: none; belongs to its batch.
 #pragma once
 
 #include <cstddef>

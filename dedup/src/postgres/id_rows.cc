@@ -26,14 +26,14 @@ enum Column : size_t {
   kFiledAt,
   kPrint,
   kToken,
-  kOwn,
+  kOwnerEpoch,
   kAttempt,
   kFlags,
   kGranted,
   kEnds,
   kEntry,
   kResult,
-  kHolderOwn,
+  kHolderOwnerEpoch,
   kHolderRaised,
   kColumns
 };
@@ -96,7 +96,7 @@ void IdColumns::Add(std::string_view id, const Marker& m, LogTime filed) {
   tokens_.push_back(TokenBytes(m.token));
   results_.emplace_back();
   AddNumbers({NumberOf(m.state), m.at.source, m.at.partition, m.at.offset, Millis(filed),
-              m.fingerprint, static_cast<int64_t>(m.own), m.attempt,
+              m.fingerprint, static_cast<int64_t>(m.owner_epoch), m.attempt,
               (m.held ? kHeld : 0) | (m.uncertain ? kUncertain : 0) | (m.cut ? kCut : 0),
               m.granted_at.time_since_epoch().count(), m.lease_end.time_since_epoch().count(),
               static_cast<int64_t>(m.entry)});
@@ -170,7 +170,7 @@ Status IdRows::Load(const SqlAnswer& ids) {
     }
     Marker marker;
     marker.token = TokenOf(cells[kToken]);
-    marker.own = static_cast<Own>(Number(cells, kOwn));
+    marker.owner_epoch = static_cast<OwnerEpoch>(Number(cells, kOwnerEpoch));
     marker.lease_end = ends;
     marker.granted_at = BootTime(microseconds(Number(cells, kGranted)));
     marker.entry = static_cast<uint64_t>(Number(cells, kEntry));
@@ -182,9 +182,9 @@ Status IdRows::Load(const SqlAnswer& ids) {
     marker.uncertain = (Number(cells, kFlags) & kUncertain) != 0;
     marker.cut = (Number(cells, kFlags) & kCut) != 0;
     LoadMarker(index, marker);
-    if (cells[kHolderOwn]) {
+    if (cells[kHolderOwnerEpoch]) {
       engine().owners().Restore(at.source, at.partition,
-                                static_cast<Own>(Number(cells, kHolderOwn)),
+                                static_cast<OwnerEpoch>(Number(cells, kHolderOwnerEpoch)),
                                 BootTime(microseconds(Number(cells, kHolderRaised))));
     }
   }
@@ -198,7 +198,7 @@ Status IdRows::LoadOwners(const SqlAnswer& owners) {
     }
     engine().owners().Restore(
         static_cast<uint32_t>(Number(cells, 0)), static_cast<int32_t>(Number(cells, 1)),
-        static_cast<Own>(Number(cells, 2)), BootTime(microseconds(Number(cells, 3))));
+        static_cast<OwnerEpoch>(Number(cells, 2)), BootTime(microseconds(Number(cells, 3))));
   }
   return {};
 }

@@ -13,11 +13,11 @@ namespace {
 
 // A service needs no such right. `options` were taken by a window, so its schema is a plain name.
 Status MayRemoveScopes(std::string_view address, const PostgresWindowOptions& options) {
-  const auto place = ParsePostgresPlace(address);
-  if (!place) {
-    return place.error();
+  const auto endpoint = ParsePostgresEndpoint(address);
+  if (!endpoint) {
+    return endpoint.error();
   }
-  const auto client = OpenPostgres(*place, {options.connect, options.call}, 1);
+  const auto client = OpenPostgres(*endpoint, {options.connect, options.call}, 1);
   if (!client) {
     return client.error();
   }

@@ -25,9 +25,9 @@ struct OwnedPartitions {
 template <class Request>
 OwnedPartitions OwnedBy(std::span<const Request> requests) {
   std::set<std::pair<int64_t, int64_t>> all;
-  if constexpr (requires(Request request) { request.own; }) {
+  if constexpr (requires(Request request) { request.owner_epoch; }) {
     for (const Request& request : requests) {
-      if (request.own != 0) {
+      if (request.owner_epoch != 0) {
         all.emplace(request.at.source, request.at.partition);
       }
     }
@@ -78,7 +78,7 @@ bool MayOffer(std::span<const Request> requests) {
   }
   const Request& only = requests.front();
   if constexpr (std::is_same_v<Request, ClaimRequest>) {
-    if (only.own != 0 || only.copies_until != kNoLogTime) {
+    if (only.owner_epoch != 0 || only.copies_until != kNoLogTime) {
       return false;
     }
   }
@@ -115,34 +115,36 @@ int64_t PostgresWindow::LockOf(uint32_t source, int32_t partition) const {
                                          std::to_string(source) + "/" + std::to_string(partition)));
 }
 
-PostgresWindow::Place PostgresWindow::PlaceNow() {
+PostgresWindow::LogPosition PostgresWindow::LogPositionNow() {
   MutexLock lock(mutex_);
-  return place_;
+  return log_position_;
 }
 
 // Another timeline is another history: a standby was promoted, or a backup restored. A lower
 // position on the same one is a backup, too. A server that has started again may be one as well,
 // and nothing tells: so it counts as a loss, which costs each partition a new assignment. Calls
-// overlap, so each compares with the place that was known at its beginning. One of them counts the
-// loss.
-void PostgresWindow::NotePlace(const Place& place, const Place& before) {
+// overlap, so each compares with the position that was known at its beginning. One of them counts
+// the loss.
+void PostgresWindow::NoteLogPosition(const LogPosition& log_position, const LogPosition& before) {
   MutexLock lock(mutex_);
-  const bool same = place.timeline == before.timeline && place.started == before.started;
-  const bool lost = before.started != 0 && (!same || place.position < before.position);
-  const bool first = place_.timeline == before.timeline && place_.started == before.started;
+  const bool same =
+      log_position.timeline == before.timeline && log_position.started == before.started;
+  const bool lost = before.started != 0 && (!same || log_position.position < before.position);
+  const bool first =
+      log_position_.timeline == before.timeline && log_position_.started == before.started;
   if (lost && first) {
     losses_++;
     Log(LogLevel::kWarn, "window",
         "PostgreSQL was started again, or another server answers: commits may be lost",
         {{"scope", options_.scope}});
   }
-  const bool older = same && !lost && place.position < place_.position;
+  const bool older = same && !lost && log_position.position < log_position_.position;
   if (first && !older) {
-    place_ = place;
+    log_position_ = log_position;
   }
 }
 
-Status PostgresWindow::TakeTime(const SqlAnswer& answer, const Place& before, IdRows* rows) {
+Status PostgresWindow::TakeTime(const SqlAnswer& answer, const LogPosition& before, IdRows* rows) {
   if (answer.rows.size() != 1 || answer.rows[0].size() != 5) {
     return Error{Code::kCorrupt, Effect::kNone,
                  "the scope of the window is gone from the database: its tables were emptied or "
@@ -153,7 +155,7 @@ Status PostgresWindow::TakeTime(const SqlAnswer& answer, const Place& before, Id
     rows->SetTime(BootTime(microseconds(NumberOf(answer, 0, 1))),
                   horizon == 0 ? LogTime::min() : LogTime(milliseconds(horizon)));
   }
-  NotePlace({NumberOf(answer, 0, 2), NumberOf(answer, 0, 3), NumberOf(answer, 0, 4)}, before);
+  NoteLogPosition({NumberOf(answer, 0, 2), NumberOf(answer, 0, 3), NumberOf(answer, 0, 4)}, before);
   return {};
 }
 
@@ -182,7 +184,6 @@ Status PostgresWindow::Usable(std::span<const Request> requests) {
   return usable;
 }
 
-// Locks the rows and reads them.
 Result<bool> PostgresWindow::LockRows(SqlTransaction& transaction, std::span<const int64_t> sources,
                                       std::span<const int64_t> partitions, IdRows& rows,
                                       SqlRefusal& refusal) {
@@ -197,7 +198,7 @@ Result<bool> PostgresWindow::LockRows(SqlTransaction& transaction, std::span<con
                         Text("scope_now", {scope_.number})};
   const auto all = std::span<const SqlStatement>(look);
   const size_t unowned = keys.empty() ? 2 : 0;  // nothing to share
-  const Place before = PlaceNow();
+  const LogPosition before = LogPositionNow();
   const auto looked = transaction.Try(all.subspan(unowned));
   if (!looked) {
     return looked.error();
@@ -318,18 +319,19 @@ Status PostgresWindow::OfferOrApply(std::span<const Request> requests, std::span
   return Apply(requests, replies, std::max(options_.call - offered / 2, milliseconds(1)));
 }
 
-Result<Own> PostgresWindow::RaiseOwn(uint32_t source, int32_t partition, Own floor) {
+Result<OwnerEpoch> PostgresWindow::RaiseOwnerEpoch(uint32_t source, int32_t partition,
+                                                   OwnerEpoch floor) {
   if (partition < 0) {
     return InvalidRequest("only a partition is owned, not number " + std::to_string(partition));
   }
-  if (floor > static_cast<Own>(INT64_MAX)) {
+  if (floor > static_cast<OwnerEpoch>(INT64_MAX)) {
     return InvalidRequest("an ownership is below 2^63");
   }
   const std::array statements{
       Text("raise_own", {scope_.number, int64_t{source}, int64_t{partition},
                          static_cast<int64_t>(floor), LockOf(source, partition)}),
       Text("scope_now", {scope_.number})};
-  const Place before = PlaceNow();
+  const LogPosition before = LogPositionNow();
   const auto answers = All(statements);
   if (!answers) {
     return answers.error();
@@ -347,7 +349,7 @@ Result<Own> PostgresWindow::RaiseOwn(uint32_t source, int32_t partition, Own flo
   if (raised.rows.size() != 1 || raised.rows[0].size() != 1) {
     return TooFewAnswers();
   }
-  return static_cast<Own>(NumberOf(raised, 0, 0));
+  return static_cast<OwnerEpoch>(NumberOf(raised, 0, 0));
 }
 
 Status PostgresWindow::Claim(std::span<const ClaimRequest> requests,
@@ -355,8 +357,7 @@ Status PostgresWindow::Claim(std::span<const ClaimRequest> requests,
   return atomic() ? Look(requests, answers) : OfferOrApply(requests, answers);
 }
 
-// Level atomic: one round trip, and nothing is written. Claims are of one partition as a rule: its
-// owner comes with the ids.
+// Level atomic: one round trip, and no write. As a rule the ids are of one partition.
 Status PostgresWindow::Look(std::span<const ClaimRequest> requests,
                             std::span<ClaimAnswer> answers) {
   if (Status fit = CheckBatch(capabilities_, requests, answers.size()); !fit || requests.empty()) {
@@ -373,7 +374,7 @@ Status PostgresWindow::Look(std::span<const ClaimRequest> requests,
     looks.push_back(
         Text("owners", {scope_.number, SqlNumbers(owned.sources), SqlNumbers(owned.partitions)}));
   }
-  const Place before = PlaceNow();
+  const LogPosition before = LogPositionNow();
   auto looked = All(looks);
   if (!looked) {
     return Error{looked.error().code, Effect::kNone, looked.error().message};
@@ -405,23 +406,23 @@ Result<std::unique_ptr<EffectBatch>> PostgresWindow::NewEffects(
                                                     : IdRows::DigestOf(claim.id, digester));
   }
   // All of one partition. One that was claimed by an older owner is fenced with the others.
-  Own own = 0;
+  OwnerEpoch owner_epoch = 0;
   for (const ClaimRequest& claim : granted) {
-    own = std::max(own, claim.own);
+    owner_epoch = std::max(owner_epoch, claim.owner_epoch);
   }
-  const Place place = PlaceNow();
+  const LogPosition log_position = LogPositionNow();
   if (const Status usable = UsableAt(source, partition); !usable) {
-    return usable.error();  // the place is of the server that has lost the ground of the claims
+    return usable.error();  // the position is of the server that has lost the ground of the claims
   }
-  SqlRun::Opening opening{
-      {},
-      texts_["insert_done"],
-      scope_.number,
-      {static_cast<int64_t>(own), place.started, place.timeline, place.position}};
-  if (own != 0) {
+  SqlBatch::Opening opening{{},
+                            texts_["insert_done"],
+                            scope_.number,
+                            {static_cast<int64_t>(owner_epoch), log_position.started,
+                             log_position.timeline, log_position.position}};
+  if (owner_epoch != 0) {
     opening.before.push_back(Text("share_one", {LockOf(source, partition)}));
   }
-  return std::unique_ptr<EffectBatch>(std::make_unique<SqlRun>(
+  return std::unique_ptr<EffectBatch>(std::make_unique<SqlBatch>(
       this, client_, std::vector<ClaimRequest>(granted.begin(), granted.end()), std::move(digests),
       std::move(opening)));
 }
@@ -433,7 +434,7 @@ std::string PostgresWindow::DigestOf(std::string_view id, const Coordinates& at)
 }
 
 Status PostgresWindow::CompleteWith(EffectBatch& effects, std::span<const CompleteRequest> requests,
-                                    std::span<Change> answers) {
+                                    std::span<MarkerChange> answers) {
   if (Status fit = CheckBatch(capabilities_, requests, answers.size()); !fit) {
     return fit;
   }
@@ -443,22 +444,23 @@ Status PostgresWindow::CompleteWith(EffectBatch& effects, std::span<const Comple
   if (requests.empty()) {
     return NoMarkerForEffects();
   }
-  const Status written = WriteRun(static_cast<SqlRun&>(effects), requests);
+  const Status written = WriteBatch(static_cast<SqlBatch&>(effects), requests);
   const bool fenced = !written && written.error().code == Code::kFenced;
-  std::fill_n(answers.begin(), requests.size(), fenced ? Change::kFenced : Change::kMade);
+  std::fill_n(answers.begin(), requests.size(),
+              fenced ? MarkerChange::kFenced : MarkerChange::kMade);
   return fenced ? Status() : written;
 }
 
 // One round trip. kFenced: a copy of an id was finished by another transaction. The markers of a
-// live run are there: only the news of its handlers are written.
-Status PostgresWindow::WriteRun(SqlRun& run, std::span<const CompleteRequest> requests) {
-  const bool live = run.live();
-  std::vector<bool> finished(run.granted().size());
+// live batch are there: only the news of its handlers are written.
+Status PostgresWindow::WriteBatch(SqlBatch& batch, std::span<const CompleteRequest> requests) {
+  const bool live = batch.live();
+  std::vector<bool> finished(batch.granted().size());
   std::deque<std::string> other;  // digests of ids that were not granted
   DoneMarkers done(requests.size());
   size_t next = 0;
   for (const CompleteRequest& request : requests) {
-    const auto grant = run.GrantOf(request.id, request.token, next);
+    const auto grant = batch.GrantOf(request.id, request.token, next);
     if (!grant) {
       done.Add(other.emplace_back(DigestOf(request.id, request.at)), request.at, request.token, 0,
                request.time, request.result);
@@ -466,9 +468,9 @@ Status PostgresWindow::WriteRun(SqlRun& run, std::span<const CompleteRequest> re
     }
     finished[*grant] = true;
     next = *grant + 1;
-    const ClaimRequest& claim = run.granted()[*grant];
-    if (!live || !request.result.empty() || request.time > SqlRun::FiledAt(claim)) {
-      done.Add(run.digest(*grant), request.at, request.token, claim.fingerprint, request.time,
+    const ClaimRequest& claim = batch.granted()[*grant];
+    if (!live || !request.result.empty() || request.time > SqlBatch::FiledAt(claim)) {
+      done.Add(batch.digest(*grant), request.at, request.token, claim.fingerprint, request.time,
                request.result);
     }
   }
@@ -476,12 +478,12 @@ Status PostgresWindow::WriteRun(SqlRun& run, std::span<const CompleteRequest> re
   std::vector<std::string_view> not_done;
   for (size_t i = 0; i < finished.size(); i++) {
     if (!finished[i]) {
-      not_done.push_back(run.digest(i));
+      not_done.push_back(batch.digest(i));
     }
   }
   std::vector<SqlStatement> first;
   if (!live) {
-    first = run.Opens(done);
+    first = batch.Opens(done);
   }
   if (live && !done.empty()) {
     first.push_back(Text("finish_done", done.Finishes(scope_.number)));
@@ -489,17 +491,17 @@ Status PostgresWindow::WriteRun(SqlRun& run, std::span<const CompleteRequest> re
   if (live && !not_done.empty()) {
     first.push_back(Text("delete_ids", {scope_.number, SqlTexts(not_done)}));
   }
-  // A live run has its connection: it need not ask whether the server answers.
+  // A live batch has its connection: it need not ask whether the server answers.
   const size_t ours = first.size();
-  const auto written = live ? run.Commit(first) : guarded_([&] { return run.Commit(first); });
+  const auto written = live ? batch.Commit(first) : guarded_([&] { return batch.Commit(first); });
   if (!written) {
     return written.error();
   }
-  return written->refusal ? Status(ErrorOfRun(*written->refusal, ours)) : Status();
+  return written->refusal ? Status(ErrorOfBatch(*written->refusal, ours)) : Status();
 }
 
 Status PostgresWindow::Complete(std::span<const CompleteRequest> requests,
-                                std::span<Change> answers) {
+                                std::span<MarkerChange> answers) {
   const Status done = OfferOrApply(requests, answers);
   if (done) {
     SweepForIdsAlone(requests);
@@ -526,26 +528,28 @@ void PostgresWindow::SweepForIdsAlone(std::span<const CompleteRequest> requests)
 }
 
 Status PostgresWindow::Release(std::span<const ReleaseRequest> requests,
-                               std::span<Change> answers) {
+                               std::span<MarkerChange> answers) {
   return Apply(requests, answers);
 }
 
-Status PostgresWindow::Park(std::span<const ParkRequest> requests, std::span<Change> answers) {
+Status PostgresWindow::Park(std::span<const ParkRequest> requests,
+                            std::span<MarkerChange> answers) {
   return Apply(requests, answers);
 }
 
 // At the level atomic there is nothing to renew: the session decides how long a handler may run.
-Status PostgresWindow::Renew(std::span<const RenewRequest> requests, std::span<Change> answers) {
+Status PostgresWindow::Renew(std::span<const RenewRequest> requests,
+                             std::span<MarkerChange> answers) {
   if (!atomic()) {
     return Apply(requests, answers);
   }
   const Status fit = CheckBatch(capabilities_, requests, answers.size());
-  std::fill_n(answers.begin(), fit ? requests.size() : 0, Change::kMade);
+  std::fill_n(answers.begin(), fit ? requests.size() : 0, MarkerChange::kMade);
   return fit;
 }
 
 Status PostgresWindow::Restore(std::span<const RestoreRequest> requests,
-                               std::span<Change> answers) {
+                               std::span<MarkerChange> answers) {
   return Apply(requests, answers);
 }
 
@@ -556,13 +560,13 @@ Status PostgresWindow::Peek(std::span<const std::string_view> ids, std::span<Mar
   if (ids.empty()) {
     return {};
   }
-  const auto places = Places();
-  if (!places) {
-    return places.error();
+  const auto coordinates = PossibleCoordinates();
+  if (!coordinates) {
+    return coordinates.error();
   }
   IdRows rows = NewRows();
   for (const std::string_view id : ids) {
-    for (const Coordinates& at : *places) {
+    for (const Coordinates& at : *coordinates) {
       rows.Add(id, at);
     }
   }
@@ -570,7 +574,7 @@ Status PostgresWindow::Peek(std::span<const std::string_view> ids, std::span<Mar
   const std::array look{Text("look_at_ids", {scope_.number, SqlTexts(rows.digests())}),
                         Text("known_uncertain", {scope_.number, SqlTexts(ids)}),
                         Text("scope_now", {scope_.number})};
-  const Place before = PlaceNow();
+  const LogPosition before = LogPositionNow();
   const auto answers = All(look);
   if (!answers) {
     Error error = answers.error();
@@ -583,10 +587,10 @@ Status PostgresWindow::Peek(std::span<const std::string_view> ids, std::span<Mar
     return read;
   }
   std::fill_n(views.begin(), ids.size(), MarkerView{});
-  for (size_t i = 0; i < ids.size() * places->size(); i++) {
+  for (size_t i = 0; i < ids.size() * coordinates->size(); i++) {
     MarkerView view;
     rows.engine().One(std::string_view(), rows.At(i), view);
-    MarkerView& told = views[i / places->size()];
+    MarkerView& told = views[i / coordinates->size()];
     told = view.state != MarkerState::kNone ? view : told;
   }
   MarkUncertain((*answers)[1], ids, views);

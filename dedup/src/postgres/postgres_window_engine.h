@@ -27,7 +27,7 @@
 #include "oncemq/clients/sql_client.h"
 #include "oncemq/dedup/postgres_window.h"
 #include "oncemq/dedup/store_stat.h"
-#include "sql_run.h"
+#include "sql_batch.h"
 #include "sql_texts.h"
 
 namespace oncemq {
@@ -63,25 +63,29 @@ class PostgresWindow final : public Window {
                                                         std::string_view clock);
 
   const WindowCapabilities& capabilities() const override { return capabilities_; }
-  Result<Known> Open(const StoreName& name) override;
+  Result<StoreKnowledge> Open(const StoreName& name) override;
   void Close(uint32_t source, int32_t partition) override;
-  Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override;
+  Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t source, int32_t partition, OwnerEpoch floor) override;
   Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override;
-  Status Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) override;
+  Status Complete(std::span<const CompleteRequest> requests,
+                  std::span<MarkerChange> answers) override;
   Result<std::unique_ptr<EffectBatch>> NewEffects(uint32_t source, int32_t partition,
                                                   std::span<const ClaimRequest> granted) override;
   Status CompleteWith(EffectBatch& effects, std::span<const CompleteRequest> requests,
-                      std::span<Change> answers) override;
-  Status Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) override;
-  Status Park(std::span<const ParkRequest> requests, std::span<Change> answers) override;
-  Status Renew(std::span<const RenewRequest> requests, std::span<Change> answers) override;
-  Status Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) override;
+                      std::span<MarkerChange> answers) override;
+  Status Release(std::span<const ReleaseRequest> requests,
+                 std::span<MarkerChange> answers) override;
+  Status Park(std::span<const ParkRequest> requests, std::span<MarkerChange> answers) override;
+  Status Renew(std::span<const RenewRequest> requests, std::span<MarkerChange> answers) override;
+  Status Restore(std::span<const RestoreRequest> requests,
+                 std::span<MarkerChange> answers) override;
   Status Announce(std::span<const Announcement> announcements) override;
-  Status Committed(std::span<const Progress> progress, std::span<Change> answers) override;
+  Status Committed(std::span<const Progress> progress, std::span<MarkerChange> answers) override;
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override;
   Status RecordUncertain(std::span<const UncertainCall> calls) override;
   Result<std::vector<UncertainRecord>> ListUncertain(WallTime since) override;
-  Status ForgetByHand(std::span<const std::string_view> ids, std::span<Change> answers) override;
+  Status ForgetByHand(std::span<const std::string_view> ids,
+                      std::span<MarkerChange> answers) override;
   Result<uint64_t> DropAged(milliseconds within) override;
   Result<RememberTimes> Remember(RememberChange change) override;
   Result<std::vector<StoreStat>> Stat() override;
@@ -97,7 +101,7 @@ class PostgresWindow final : public Window {
     uint64_t incarnation = 0;
   };
   // Where the server stands in its history.
-  struct Place {
+  struct LogPosition {
     int64_t timeline = 0;
     int64_t position = 0;
     int64_t started = 0;
@@ -119,7 +123,7 @@ class PostgresWindow final : public Window {
   Status OfferOrApply(std::span<const Request> requests, std::span<Reply> replies);
   // One round trip. False: the table has another row than the offer expects, and nothing was done.
   Result<bool> Offer(const ClaimRequest& request, ClaimAnswer& reply);
-  Result<bool> Offer(const CompleteRequest& request, Change& reply);
+  Result<bool> Offer(const CompleteRequest& request, MarkerChange& reply);
   Result<bool> Make(std::string_view statement, IdRows& rows);
   Status Look(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers);
   RememberTimes Asked() const { return {options_.remember, options_.skew}; }
@@ -130,8 +134,8 @@ class PostgresWindow final : public Window {
   }
   std::string DigestOf(std::string_view id, const Coordinates& at) const;
   // That may have an id, for a call that names none: one, where ids cross partitions.
-  Result<std::vector<Coordinates>> Places();
-  Status WriteRun(SqlRun& run, std::span<const CompleteRequest> requests);
+  Result<std::vector<Coordinates>> PossibleCoordinates();
+  Status WriteBatch(SqlBatch& batch, std::span<const CompleteRequest> requests);
   // As LockRows() and WriteRows(), false: the server answers, and refuses.
   template <class Request, class Reply>
   Result<bool> ApplyOnce(std::span<const Request> requests, std::span<Reply> replies,
@@ -139,9 +143,9 @@ class PostgresWindow final : public Window {
   // As one transaction. A refusal is an Error.
   Result<std::vector<SqlAnswer>> All(std::span<const SqlStatement> statements);
   // Takes the row of `scope_now`.
-  Status TakeTime(const SqlAnswer& answer, const Place& before, IdRows* rows);
-  Place PlaceNow();
-  void NotePlace(const Place& place, const Place& before);
+  Status TakeTime(const SqlAnswer& answer, const LogPosition& before, IdRows* rows);
+  LogPosition LogPositionNow();
+  void NoteLogPosition(const LogPosition& place, const LogPosition& before);
   Result<bool> LockRows(SqlTransaction& transaction, std::span<const int64_t> sources,
                         std::span<const int64_t> partitions, IdRows& rows, SqlRefusal& refusal);
   Result<bool> WriteRows(SqlTransaction& transaction, IdRows& rows, SqlRefusal& refusal);
@@ -178,7 +182,7 @@ class PostgresWindow final : public Window {
 
   StoreGuard guarded_{"PostgreSQL"};
   mutable Mutex mutex_;
-  Place place_ GUARDED_BY(mutex_);
+  LogPosition log_position_ GUARDED_BY(mutex_);
   uint64_t losses_ GUARDED_BY(mutex_) = 0;  // how often the server had lost changes
   std::map<Partition, uint64_t> opened_ GUARDED_BY(mutex_);  // after how many losses
 };

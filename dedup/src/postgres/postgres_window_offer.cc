@@ -20,7 +20,7 @@ Result<bool> PostgresWindow::Offer(const ClaimRequest& request, ClaimAnswer& rep
   return Make("offer_id", rows);
 }
 
-Result<bool> PostgresWindow::Offer(const CompleteRequest& request, Change& reply) {
+Result<bool> PostgresWindow::Offer(const CompleteRequest& request, MarkerChange& reply) {
   IdRows rows = NewRows();
   rows.Add(request.id, request.at);
   rows.Seal();
@@ -36,7 +36,7 @@ Result<bool> PostgresWindow::Make(std::string_view statement, IdRows& rows) {
     return false;
   }
   const SqlStatement offer = Text(statement, changes.inserts.Only(scope_.number));
-  const Place before = PlaceNow();
+  const LogPosition before = LogPositionNow();
   auto outcome = guarded_([&] { return client_->Try({&offer, 1}); });
   if (!outcome) {
     return outcome.error();

@@ -122,12 +122,12 @@ Result<std::unique_ptr<PostgresWindow>> PostgresWindow::OpenAt(std::string_view 
       options.skew < milliseconds(0)) {
     return InvalidRequest("a window needs a scope, remember > 0 and skew >= 0");
   }
-  const auto place = ParseReadable(address, options.read_address, ParsePostgresPlace);
-  if (!place) {
-    return place.error();
+  const auto endpoint = ParseReadable(address, options.read_address, ParsePostgresEndpoint);
+  if (!endpoint) {
+    return endpoint.error();
   }
   // A process that stands still must not keep the rows of others for ever.
-  auto client = OpenPostgres(*place, {options.connect, options.call, options.idle, true},
+  auto client = OpenPostgres(*endpoint, {options.connect, options.call, options.idle, true},
                              options.max_connections);
   if (!client) {
     return client.error();
@@ -264,7 +264,7 @@ Status PostgresWindow::TakeKind(int64_t ids) {
 }
 
 // The topic gets its number here, for ever: two members with other lists of topics agree.
-Result<Known> PostgresWindow::Open(const StoreName& name) {
+Result<StoreKnowledge> PostgresWindow::Open(const StoreName& name) {
   const int64_t partition = name.partition;
   const std::array statements{Text("own_scope", {scope_.number, name.owner}),
                               Text("make_source", {scope_.number, name.topic}),
@@ -272,7 +272,7 @@ Result<Known> PostgresWindow::Open(const StoreName& name) {
                               Text("known", {scope_.number, name.topic, partition}),
                               Text("find_scope", {std::string_view(options_.scope)}),
                               Text("scope_now", {scope_.number})};
-  const Place before = PlaceNow();
+  const LogPosition before = LogPositionNow();
   const BootTime asked = BootNow();
   const auto answers = All(statements);
   if (!answers) {
@@ -299,7 +299,7 @@ Result<Known> PostgresWindow::Open(const StoreName& name) {
   if (Status taken = TakeTime(answers->back(), before, nullptr); !taken) {
     return taken.error();
   }
-  Known known;
+  StoreKnowledge known;
   known.source = static_cast<uint32_t>(NumberOf(row, 0, 0));
   known.from = NumberOf(row, 0, 1);
   known.to = NumberOf(row, 0, 2);
@@ -311,7 +311,7 @@ Result<Known> PostgresWindow::Open(const StoreName& name) {
   const bool noticed = !fresh && opened->second < losses_;
   // Elsewhere the log has all that a process may have to be told.
   const bool other_run = NumberOf(row, 0, 5) != 0;
-  known.regressed = noticed || (other_run && *options_.level == Level::kOpaque);
+  known.lost_writes = noticed || (other_run && *options_.level == Level::kOpaque);
   if (row.rows[0][6]) {
     known.lost_since = asked - microseconds(NumberOf(row, 0, 6));
   }
@@ -319,7 +319,7 @@ Result<Known> PostgresWindow::Open(const StoreName& name) {
   return known;
 }
 
-// Nothing is held for the partition. When it was opened stays known: runs of it may still be at
+// Nothing is held for the partition. When it was opened stays known: batches of it may still be at
 // work, and a loss must be told to them too.
 void PostgresWindow::Close(uint32_t, int32_t) {}
 
@@ -329,17 +329,18 @@ Status PostgresWindow::Announce(std::span<const Announcement> announcements) {
   if (Status fit = CheckAnnouncements(announcements); !fit) {
     return fit;
   }
-  const Place place = PlaceNow();
+  const LogPosition log_position = LogPositionNow();
   const int64_t number = ++announcements_;
   std::vector<SqlStatement> statements;
   for (const Announcement& one : announcements) {
     if (const Status usable = UsableAt(one.source, one.partition); !usable) {
       return usable;
     }
-    statements.push_back(Text(
-        "announce", {scope_.number, int64_t{one.source}, int64_t{one.partition}, one.from, one.to,
-                     one.offset, one.metadata, static_cast<int64_t>(one.own), place.started,
-                     place.timeline, place.position, number, int64_t{one.whole}}));
+    statements.push_back(
+        Text("announce",
+             {scope_.number, int64_t{one.source}, int64_t{one.partition}, one.from, one.to,
+              one.offset, one.metadata, static_cast<int64_t>(one.owner_epoch), log_position.started,
+              log_position.timeline, log_position.position, number, int64_t{one.whole}}));
   }
   if (statements.empty()) {
     return {};
@@ -349,7 +350,7 @@ Status PostgresWindow::Announce(std::span<const Announcement> announcements) {
   if (!answers) {
     return answers.error();
   }
-  Status made = TakeTime(answers->back(), place, nullptr);
+  Status made = TakeTime(answers->back(), log_position, nullptr);
   for (size_t i = 0; made && i < announcements.size(); i++) {
     made = UsableAt(announcements[i].source, announcements[i].partition);
     if (made && (*answers)[i].affected != 1) {
@@ -359,7 +360,8 @@ Status PostgresWindow::Announce(std::span<const Announcement> announcements) {
   return made;
 }
 
-Status PostgresWindow::Committed(std::span<const Progress> progress, std::span<Change> answers) {
+Status PostgresWindow::Committed(std::span<const Progress> progress,
+                                 std::span<MarkerChange> answers) {
   if (Status fit = CheckProgress(progress, answers.size()); !fit) {
     return fit;
   }
@@ -370,7 +372,7 @@ Status PostgresWindow::Committed(std::span<const Progress> progress, std::span<C
                                   : std::max<int64_t>(one.watermark.time_since_epoch().count(), 0);
     statements.push_back(
         Text("committed", {scope_.number, int64_t{one.source}, int64_t{one.partition},
-                           static_cast<int64_t>(one.own), one.frontier, watermark}));
+                           static_cast<int64_t>(one.owner_epoch), one.frontier, watermark}));
   }
   if (statements.empty()) {
     return {};
@@ -380,7 +382,7 @@ Status PostgresWindow::Committed(std::span<const Progress> progress, std::span<C
     return changed.error();
   }
   for (size_t i = 0; i < progress.size(); i++) {
-    answers[i] = (*changed)[i].affected == 1 ? Change::kMade : Change::kFenced;
+    answers[i] = (*changed)[i].affected == 1 ? MarkerChange::kMade : MarkerChange::kFenced;
   }
   // Only the space depends on it.
   if (const auto swept = Sweep(kSweepsAtOnce, BootNow() + options_.call, /*alone=*/false); !swept) {
@@ -439,10 +441,10 @@ Result<uint64_t> PostgresWindow::DropAged(milliseconds within) {
   return Sweep(std::numeric_limits<int>::max(), BootNow() + within, /*alone=*/true);
 }
 
-Result<std::vector<Coordinates>> PostgresWindow::Places() {
-  std::vector<Coordinates> places{Coordinates{}};
+Result<std::vector<Coordinates>> PostgresWindow::PossibleCoordinates() {
+  std::vector<Coordinates> coordinates{Coordinates{}};
   if (!capabilities_.partition_owned) {
-    return places;
+    return coordinates;
   }
   const SqlStatement all = Text("places", {scope_.number});
   const auto answers = All({&all, 1});
@@ -450,24 +452,24 @@ Result<std::vector<Coordinates>> PostgresWindow::Places() {
     return Error{answers.error().code, Effect::kNone, answers.error().message};
   }
   for (size_t i = 0; i < answers->front().rows.size(); i++) {
-    places.push_back({static_cast<uint32_t>(NumberOf(answers->front(), i, 0)),
-                      static_cast<int32_t>(NumberOf(answers->front(), i, 1))});
+    coordinates.push_back({static_cast<uint32_t>(NumberOf(answers->front(), i, 0)),
+                           static_cast<int32_t>(NumberOf(answers->front(), i, 1))});
   }
-  return places;
+  return coordinates;
 }
 
 Status PostgresWindow::ForgetByHand(std::span<const std::string_view> ids,
-                                    std::span<Change> answers) {
+                                    std::span<MarkerChange> answers) {
   if (Status fit = CheckBatch(capabilities_, ids, answers.size()); !fit) {
     return fit;
   }
-  const auto places = Places();
-  if (!places) {
-    return places.error();
+  const auto coordinates = PossibleCoordinates();
+  if (!coordinates) {
+    return coordinates.error();
   }
   std::vector<std::string> digests;
   for (const std::string_view id : ids) {
-    for (const Coordinates& at : *places) {
+    for (const Coordinates& at : *coordinates) {
       digests.push_back(DigestOf(id, at));
     }
   }
@@ -479,11 +481,11 @@ Status PostgresWindow::ForgetByHand(std::span<const std::string_view> ids,
   }
   for (size_t i = 0; i < ids.size(); i++) {
     const std::vector<SqlRow>& rows = gone->front().rows;
-    const auto its = std::span(digests).subspan(i * places->size(), places->size());
+    const auto its = std::span(digests).subspan(i * coordinates->size(), coordinates->size());
     const bool went = std::any_of(rows.begin(), rows.end(), [&](const SqlRow& row) {
       return std::find(its.begin(), its.end(), row[0]) != its.end();
     });
-    answers[i] = went ? Change::kMade : Change::kFenced;
+    answers[i] = went ? MarkerChange::kMade : MarkerChange::kFenced;
   }
   return {};
 }
@@ -520,7 +522,7 @@ Result<std::vector<StoreStat>> PostgresWindow::Stat() {
     PartitionStat& one = stat.partitions.emplace_back();
     one.source = static_cast<uint32_t>(number(0));
     one.partition = static_cast<int32_t>(number(1));
-    one.own = static_cast<Own>(number(2));
+    one.owner_epoch = static_cast<OwnerEpoch>(number(2));
     one.frontier = number(3);
     one.watermark = row[4] ? LogTime(milliseconds(number(4))) : kNoLogTime;
     one.known_from = number(5);
@@ -549,11 +551,11 @@ Result<std::string> PostgresWindowSchema(std::string_view schema) {
 
 Status MigratePostgresWindow(std::string_view address, std::string_view schema) {
   const auto text = PostgresWindowSchema(schema);
-  const auto place = text ? ParsePostgresPlace(address) : Result<SqlPlace>(text.error());
-  if (!place) {
-    return place.error();
+  const auto endpoint = text ? ParsePostgresEndpoint(address) : Result<SqlEndpoint>(text.error());
+  if (!endpoint) {
+    return endpoint.error();
   }
-  const auto client = OpenPostgres(*place, {}, 1);
+  const auto client = OpenPostgres(*endpoint, {}, 1);
   if (!client) {
     return client.error();
   }

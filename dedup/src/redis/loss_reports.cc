@@ -109,14 +109,14 @@ void LossReports::NoteClock(int64_t server_micros, BootTime asked) {
     return;  // this process may have been stopped meanwhile
   }
   const microseconds ahead = microseconds(server_micros) - BootNow().time_since_epoch();
-  const microseconds own =
+  const microseconds owner_epoch =
       microseconds(SystemClock::Instance().Wall().micros) - BootNow().time_since_epoch();
   bool first = false;
   microseconds jump{0};
   {
     MutexLock lock(mutex_);
     first = !ahead_.has_value();
-    jump = ahead - (first ? own : *ahead_);
+    jump = ahead - (first ? owner_epoch : *ahead_);
     ahead_ = ahead;
     counts_.possible += !first && jump > kClockBound ? 1 : 0;
   }

@@ -63,24 +63,24 @@ uint64_t MillisOf(LogTime time) {
   return static_cast<uint64_t>(std::max<int64_t>(time.time_since_epoch().count(), 0));
 }
 
-LogTime TimeOf(const StreamPlace& place) {
-  return LogTime(milliseconds(static_cast<int64_t>(place.millis)));
+LogTime TimeOf(const StreamPosition& position) {
+  return LogTime(milliseconds(static_cast<int64_t>(position.millis)));
 }
 
 }  // namespace
 
-std::string ToString(const StreamPlace& place) {
-  return std::to_string(place.millis) + "-" + std::to_string(place.number);
+std::string ToString(const StreamPosition& position) {
+  return std::to_string(position.millis) + "-" + std::to_string(position.number);
 }
 
-std::optional<StreamPlace> ParseStreamPlace(std::string_view text) {
+std::optional<StreamPosition> ParseStreamPosition(std::string_view text) {
   const size_t dash = text.find('-');
   const auto millis = ParseDecimal(text.substr(0, dash));
   const auto number = ParseDecimal(dash == text.npos ? "" : text.substr(dash + 1));
   if (!millis || !number || *millis < 0 || *number < 0) {
     return std::nullopt;
   }
-  return StreamPlace{static_cast<uint64_t>(*millis), static_cast<uint64_t>(*number)};
+  return StreamPosition{static_cast<uint64_t>(*millis), static_cast<uint64_t>(*number)};
 }
 
 size_t OwnedIds::Entry::ids() const {
@@ -130,7 +130,7 @@ std::optional<OwnedIds::Id> OwnedIds::Find(std::string_view digest) const {
   const size_t index = (slot & 0xFF) - 1;
   Id id = ReadId(entry.bytes, index);
   id.completer = entry.completers.empty() ? 0 : entry.completers[index];
-  id.kept_to = at < sealed_ ? TimeOf(entry.place) : entry.kept_to;
+  id.kept_to = at < sealed_ ? TimeOf(entry.position) : entry.kept_to;
   return id;
 }
 
@@ -208,7 +208,7 @@ void OwnedIds::Seal() {
   for (; sealed_ < entries_.size(); sealed_++) {
     Entry& entry = entries_[sealed_];
     last_ = {std::max(last_.millis, MillisOf(entry.kept_to)), last_.number + 1};
-    entry.place = last_;
+    entry.position = last_;
     entry.bytes.shrink_to_fit();
     entry.completers.shrink_to_fit();
   }
@@ -223,12 +223,12 @@ std::vector<const OwnedIds::Entry*> OwnedIds::Unstored() const {
   return unstored;
 }
 
-void OwnedIds::StoredTo(const StreamPlace& place) {
-  while (stored_ < sealed_ && entries_[stored_].place <= place) {
+void OwnedIds::StoredTo(const StreamPosition& position) {
+  while (stored_ < sealed_ && entries_[stored_].position <= position) {
     stored_++;
   }
   ONCEMQ_CHECK(sealed_ <= entries_.size(), "each sealed entry is in memory");
-  stored_to_ = std::max(stored_to_, place);
+  stored_to_ = std::max(stored_to_, position);
 }
 
 // For the caller, who holds its lock, unstored ids stay known at each moment.
@@ -258,7 +258,7 @@ void OwnedIds::LoadOne(Loaded loaded) {
   ONCEMQ_CHECK(entries_.size() < kNumbers, "a partition has fewer entries than numbers");
   Entry& entry = entries_.emplace_back();
   entry.bytes = std::move(loaded.bytes);
-  entry.place = loaded.place;
+  entry.position = loaded.position;
   stored_ = sealed_ = entries_.size();
   for (size_t i = 0; i < entry.ids(); i++) {
     Prefetch(IdBytes(entry.bytes, i));
@@ -268,8 +268,8 @@ void OwnedIds::LoadOne(Loaded loaded) {
     Link(IdBytes(entry.bytes, i).substr(0, kDigestBytes), entries_.size() - 1, i);
   }
   bytes_ += entry.bytes.size();
-  last_ = std::max(last_, entry.place);
-  stored_to_ = std::max(stored_to_, entry.place);
+  last_ = std::max(last_, entry.position);
+  stored_to_ = std::max(stored_to_, entry.position);
 }
 
 // The loaded ids may be the same, by a request of ours without an answer.
@@ -287,14 +287,14 @@ void OwnedIds::AppendAgain(const Entry& entry) {
   }
 }
 
-void OwnedIds::SetLast(const StreamPlace& last) {
+void OwnedIds::SetLast(const StreamPosition& last) {
   last_ = std::max(stored_to_, last);
   sealed_ = stored_;
 }
 
 size_t OwnedIds::Aged(LogTime limit, int64_t frontier, size_t most) const {
   size_t count = 0;
-  while (count < std::min(most, stored_) && TimeOf(entries_[count].place) < limit &&
+  while (count < std::min(most, stored_) && TimeOf(entries_[count].position) < limit &&
          entries_[count].most < frontier) {
     count++;
   }

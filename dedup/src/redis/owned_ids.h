@@ -3,9 +3,9 @@
 // entries, the oldest first.
 //
 //   ids.Append(digest, {.offset = 17, .kept_to = time});
-//   ids.Seal();                              // gives the new ones their places in the stream
+//   ids.Seal();                              // gives the new ones their positions in the stream
 //   for (const auto* entry : ids.Unstored()) ...  // is sent
-//   ids.StoredTo(entry->place);              // the stream has it
+//   ids.StoredTo(entry->position);              // the stream has it
 //
 // An entry is the offset that it counts from (8 bytes), and for each id its digest (16), its
 // fingerprint (4) and its distance to that offset (3); numbers highest byte first. An entry with
@@ -33,13 +33,13 @@
 namespace oncemq {
 
 // The id of an entry in its stream. Both numbers never fall, and the second one rises.
-struct StreamPlace {
+struct StreamPosition {
   uint64_t millis = 0;  // no id of the entry is filed under a later log time
   uint64_t number = 0;  // of the entry, in the life of the stream
-  auto operator<=>(const StreamPlace&) const = default;
+  auto operator<=>(const StreamPosition&) const = default;
 };
-std::string ToString(const StreamPlace& place);
-std::optional<StreamPlace> ParseStreamPlace(std::string_view text);
+std::string ToString(const StreamPosition& position);
+std::optional<StreamPosition> ParseStreamPosition(std::string_view text);
 
 class OwnedIds {
  public:
@@ -57,11 +57,11 @@ class OwnedIds {
     std::vector<uint32_t> completers;  // none: it was loaded
     LogTime kept_to;                   // the latest of its ids
     int64_t most = -1;                 // the highest offset
-    StreamPlace place;                 // once it is sealed
+    StreamPosition position;           // once it is sealed
     size_t ids() const;
   };
   struct Loaded {
-    StreamPlace place;
+    StreamPosition position;
     std::string bytes;
   };
 
@@ -73,17 +73,18 @@ class OwnedIds {
   void Append(std::string_view digest, const Id& id);
 
   void Seal();
-  // Sealed ones, in the order of their places. Valid until they are dropped, or others are loaded.
+  // Sealed ones, in the order of their positions. Valid until they are dropped, or others are
+  // loaded.
   std::vector<const Entry*> Unstored() const;
-  void StoredTo(const StreamPlace& place);
+  void StoredTo(const StreamPosition& position);
 
   // Entries of the stream, after those that it is known to have. False: one is not ours.
   bool Load(std::vector<Loaded> entries);
-  // The place in the stream after which new entries come. Unstored ones get another place: the
+  // The position in the stream after which new entries come. Unstored ones get another one: the
   // former owner may have had theirs.
-  void SetLast(const StreamPlace& last);
+  void SetLast(const StreamPosition& last);
   // Of the entries that the stream is known to have.
-  const StreamPlace& stored_to() const { return stored_to_; }
+  const StreamPosition& stored_to() const { return stored_to_; }
 
   // How many entries at the front may be forgotten: stored, below both, at most `most`.
   size_t Aged(LogTime limit, int64_t frontier, size_t most) const;
@@ -127,8 +128,8 @@ class OwnedIds {
   uint64_t* table_;  // 0: free
   size_t used_ = 0;
   size_t bytes_ = 0;  // of entries
-  StreamPlace last_;
-  StreamPlace stored_to_;
+  StreamPosition last_;
+  StreamPosition stored_to_;
 };
 
 }  // namespace oncemq

@@ -129,11 +129,16 @@ void PartitionMemory::Apply(std::span<const Request> requests, std::span<Reply> 
 
 template void PartitionMemory::Apply(std::span<const ClaimRequest>, std::span<ClaimAnswer>,
                                      LogTime);
-template void PartitionMemory::Apply(std::span<const CompleteRequest>, std::span<Change>, LogTime);
-template void PartitionMemory::Apply(std::span<const ReleaseRequest>, std::span<Change>, LogTime);
-template void PartitionMemory::Apply(std::span<const ParkRequest>, std::span<Change>, LogTime);
-template void PartitionMemory::Apply(std::span<const RenewRequest>, std::span<Change>, LogTime);
-template void PartitionMemory::Apply(std::span<const RestoreRequest>, std::span<Change>, LogTime);
+template void PartitionMemory::Apply(std::span<const CompleteRequest>, std::span<MarkerChange>,
+                                     LogTime);
+template void PartitionMemory::Apply(std::span<const ReleaseRequest>, std::span<MarkerChange>,
+                                     LogTime);
+template void PartitionMemory::Apply(std::span<const ParkRequest>, std::span<MarkerChange>,
+                                     LogTime);
+template void PartitionMemory::Apply(std::span<const RenewRequest>, std::span<MarkerChange>,
+                                     LogTime);
+template void PartitionMemory::Apply(std::span<const RestoreRequest>, std::span<MarkerChange>,
+                                     LogTime);
 template void PartitionMemory::Apply(std::span<const std::string_view>, std::span<MarkerView>,
                                      LogTime);
 
@@ -174,7 +179,7 @@ bool PartitionMemory::LoadKept(std::string_view digest, std::string_view bytes) 
   return true;
 }
 
-void PartitionMemory::Loaded(const StreamPlace& last, LogTime horizon, LogTime watermark) {
+void PartitionMemory::Loaded(const StreamPosition& last, LogTime horizon, LogTime watermark) {
   MutexLock lock(mutex_);
   ids_.SetLast(last);
   finished_.RaiseHorizon(horizon);
@@ -186,23 +191,23 @@ void PartitionMemory::NoteWatermark(LogTime watermark) {
   finished_.RaiseWatermark(watermark);
 }
 
-StreamPlace PartitionMemory::stored_to() const {
+StreamPosition PartitionMemory::stored_to() const {
   MutexLock lock(mutex_);
   return ids_.stored_to();
 }
 
-void PartitionMemory::Raised(Own own) {
+void PartitionMemory::Raised(OwnerEpoch owner_epoch) {
   MutexLock lock(mutex_);
-  const OwnRecord* before = engine_.owners().Find({source_, partition_, -1});
-  if (before == nullptr || before->own < own) {
-    engine_.owners().Restore(source_, partition_, own, clock_.Boot());
+  const OwnerRecord* before = engine_.owners().Find({source_, partition_, -1});
+  if (before == nullptr || before->owner_epoch < owner_epoch) {
+    engine_.owners().Restore(source_, partition_, owner_epoch, clock_.Boot());
   }
 }
 
-Own PartitionMemory::own() {
+OwnerEpoch PartitionMemory::owner_epoch() {
   MutexLock lock(mutex_);
-  const OwnRecord* record = engine_.owners().Find({source_, partition_, -1});
-  return record == nullptr ? 0 : record->own;
+  const OwnerRecord* record = engine_.owners().Find({source_, partition_, -1});
+  return record == nullptr ? 0 : record->owner_epoch;
 }
 
 PartitionMemory::Changes PartitionMemory::Take() {
@@ -211,9 +216,9 @@ PartitionMemory::Changes PartitionMemory::Take() {
   return {.entries = ids_.Unstored(), .kept = std::exchange(kept_, {}), .parked = engine_.parked()};
 }
 
-void PartitionMemory::StoredTo(const StreamPlace& place) {
+void PartitionMemory::StoredTo(const StreamPosition& position) {
   MutexLock lock(mutex_);
-  ids_.StoredTo(place);
+  ids_.StoredTo(position);
 }
 
 // Those that have changed again meanwhile stay as they are.
@@ -227,7 +232,7 @@ std::vector<PartitionMemory::Aged> PartitionMemory::FindAged(LogTime limit, int6
   MutexLock lock(mutex_);
   std::vector<Aged> aged(ids_.Aged(limit, frontier, most));
   for (size_t i = 0; i < aged.size(); i++) {
-    aged[i] = {ids_.at(i).place, ids_.at(i).ids()};
+    aged[i] = {ids_.at(i).position, ids_.at(i).ids()};
   }
   return aged;
 }

@@ -6,7 +6,7 @@
 //   MutexLock control(partition.control());
 //   PartitionMemory::Changes changes = partition.Take();
 //   ...                                    // sends them
-//   partition.StoredTo(place);             // or GiveBack(changes), if they may not be there
+//   partition.StoredTo(position);             // or GiveBack(changes), if they may not be there
 //
 // Thread safety: any thread. A caller that also talks to Redis holds control() meanwhile, so that
 // taken changes stay where they are.
@@ -42,7 +42,7 @@ class PartitionMemory {
     size_t parked = 0;                        // ids, by now
   };
   struct Aged {
-    StreamPlace place;
+    StreamPosition position;
     size_t ids = 0;
   };
   struct Numbers {
@@ -67,18 +67,18 @@ class PartitionMemory {
   // As Redis has it. False: it is not ours.
   bool Load(std::vector<OwnedIds::Loaded> entries);
   bool LoadKept(std::string_view digest, std::string_view marker);
-  void Loaded(const StreamPlace& last, LogTime horizon, LogTime watermark);
+  void Loaded(const StreamPosition& last, LogTime horizon, LogTime watermark);
   // Of the last commit: a finished id is filed under no earlier time (rule 22). A lower one changes
   // nothing: after a new assignment one old stamp may say less.
   void NoteWatermark(LogTime watermark);
-  StreamPlace stored_to() const;
+  StreamPosition stored_to() const;
 
-  void Raised(Own own);
+  void Raised(OwnerEpoch owner_epoch);
   // As this process has raised it last; 0: it has not.
-  Own own();
+  OwnerEpoch owner_epoch();
 
   Changes Take();
-  void StoredTo(const StreamPlace& place);
+  void StoredTo(const StreamPosition& position);
   void GiveBack(Changes changes);
 
   // The oldest entries, at most `most`: filed before `limit`, with all ids below the frontier.

@@ -77,7 +77,7 @@ std::optional<DoneId> ReadKept(std::string_view kept) {
 Marker ClaimedMarker(const ClaimRequest& request) {
   Marker m;
   m.token = request.token;
-  m.own = request.own;
+  m.owner_epoch = request.owner_epoch;
   m.at = request.at;
   m.attempt = 1;
   m.fingerprint = request.fingerprint;
@@ -100,7 +100,7 @@ std::string MarkerBytes(const Marker& m, LogTime filed) {
       1);
   out += RedisIds::TokenBytes(m.token);
   AppendPacked(out, m.fingerprint, 4);
-  AppendPacked(out, m.own, 8);
+  AppendPacked(out, m.owner_epoch, 8);
   AppendPacked(out, Unsigned(m.granted_at.time_since_epoch().count()), 8);
   AppendPacked(out, Unsigned(m.lease_end.time_since_epoch().count()), 8);
   AppendPacked(out, m.attempt, 4);
@@ -124,7 +124,7 @@ Marker ReadMarker(PackedReader& reader, LogTime& filed) {
   m.cut = (flags & kCutFlag) != 0;
   m.token = ReadToken(reader);
   m.fingerprint = static_cast<uint32_t>(reader.Number(4));
-  m.own = reader.Number(8);
+  m.owner_epoch = reader.Number(8);
   m.granted_at = BootTime(microseconds(static_cast<int64_t>(reader.Number(8))));
   m.lease_end = BootTime(microseconds(static_cast<int64_t>(reader.Number(8))));
   m.attempt = static_cast<uint32_t>(reader.Number(4));
@@ -159,9 +159,9 @@ Status RedisIds::Load(std::string_view answer, std::span<const OwnedPartition> o
   SetTime(now_, HorizonOf(horizon_millis_));
   kept_.resize(digests().size());
   for (OwnedPartition one : owned) {
-    one.own = reader.Number(8);
+    one.owner_epoch = reader.Number(8);
     const BootTime raised(microseconds(static_cast<int64_t>(reader.Number(8))));
-    engine().owners().Restore(one.source, one.partition, one.own, raised);
+    engine().owners().Restore(one.source, one.partition, one.owner_epoch, raised);
     read_.push_back(one);
   }
   for (size_t row = 0; row < digests().size(); row++) {
@@ -184,12 +184,12 @@ Status RedisIds::LoadRow(size_t row, PackedReader& reader) {
       const Marker marker = ReadMarker(bytes, filed);
       rows()[row].filed = Filed(filed);
       LoadMarker(row, marker);
-      const Own own = reader.Number(8);
+      const OwnerEpoch owner_epoch = reader.Number(8);
       const BootTime raised(microseconds(static_cast<int64_t>(reader.Number(8))));
-      if (own != 0) {
-        engine().owners().Restore(marker.at.source, marker.at.partition, own, raised);
+      if (owner_epoch != 0) {
+        engine().owners().Restore(marker.at.source, marker.at.partition, owner_epoch, raised);
       }
-      read_.push_back({marker.at.source, marker.at.partition, own});
+      read_.push_back({marker.at.source, marker.at.partition, owner_epoch});
       return {};
     }
     case 2: {
@@ -332,7 +332,7 @@ std::vector<size_t> RedisIds::AddChanges(ScriptArguments& arguments) {
   arguments.Number(read_.size());
   for (const OwnedPartition& one : read_) {
     arguments.Keep(PartitionName(one.source, one.partition));
-    arguments.Number(one.own);
+    arguments.Number(one.owner_epoch);
   }
   for (const size_t row : changed) {
     AddChange(row, MarkerOf(row), arguments);

@@ -23,7 +23,7 @@ namespace oncemq {
 struct OwnedPartition {
   uint32_t source = 0;
   int32_t partition = 0;
-  Own own = 0;
+  OwnerEpoch owner_epoch = 0;
   friend auto operator<=>(const OwnedPartition&, const OwnedPartition&) = default;
 };
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <utility>
 
-#include "../by_place.h"
+#include "../by_partition.h"
 #include "../id_digest.h"
 #include "../window_check.h"
 #include "oncemq/base/bytes.h"
@@ -26,8 +26,8 @@ Error OlderStore() {
   return {Code::kUnavailable, Effect::kNone, "a Redis answers that lacks the latest changes"};
 }
 
-std::string NameOf(const RedisWindow::Partition& place) {
-  return PartitionName(place.first, place.second);
+std::string NameOf(const RedisWindow::Partition& where) {
+  return PartitionName(where.first, where.second);
 }
 
 uint64_t NumberOf(const RedisReply& reply) {
@@ -39,9 +39,10 @@ std::optional<OwnedIds::Loaded> ReadEntry(RedisReply& reply) {
   if (reply.list.size() != 2 || reply.list[1].list.size() != 2) {
     return std::nullopt;
   }
-  const auto place = ParseStreamPlace(reply.list[0].text);
-  return place ? std::optional(OwnedIds::Loaded{*place, std::move(reply.list[1].list[1].text)})
-               : std::nullopt;
+  const auto position = ParseStreamPosition(reply.list[0].text);
+  return position
+             ? std::optional(OwnedIds::Loaded{*position, std::move(reply.list[1].list[1].text)})
+             : std::nullopt;
 }
 
 }  // namespace
@@ -56,9 +57,9 @@ Result<std::unique_ptr<RedisOwnedWindow>> RedisOwnedWindow::OpenAt(
   return std::unique_ptr<RedisOwnedWindow>(new RedisOwnedWindow(*std::move(scope), options, clock));
 }
 
-RedisOwnedWindow::PartitionPtr RedisOwnedWindow::Find(const Place& place) const {
+RedisOwnedWindow::PartitionPtr RedisOwnedWindow::Find(const SourcePartition& where) const {
   MutexLock lock(mutex_);
-  const auto found = open_.find(place);
+  const auto found = open_.find(where);
   return found == open_.end() ? nullptr : found->second;
 }
 
@@ -74,14 +75,14 @@ LogTime RedisOwnedWindow::Wall() const {
 std::vector<RedisOwnedWindow::PartitionPtr> RedisOwnedWindow::AllOpen() const {
   std::vector<PartitionPtr> all;
   MutexLock lock(mutex_);
-  for (const auto& [place, partition] : open_) {
+  for (const auto& [where, partition] : open_) {
     all.push_back(partition);
   }
   return all;
 }
 
 // After a loss the secret of the digests may be another one, so nothing in memory stays.
-Result<Known> RedisOwnedWindow::Open(const StoreName& name) {
+Result<StoreKnowledge> RedisOwnedWindow::Open(const StoreName& name) {
   if (name.partition < 0) {
     return InvalidRequest("ids are owned by a partition, not by number " +
                           std::to_string(name.partition));
@@ -91,13 +92,13 @@ Result<Known> RedisOwnedWindow::Open(const StoreName& name) {
     return known;
   }
   NoteServerTime(scope_->server_micros());
-  const Place place{known->source, name.partition};
-  if (known->regressed) {
-    Close(place.first, place.second);
+  const SourcePartition where{known->source, name.partition};
+  if (known->lost_writes) {
+    Close(where.first, where.second);
     MutexLock lock(mutex_);
-    regressed_.insert(place);
+    lost_writes_.insert(where);
   }
-  PartitionPtr partition = Find(place);
+  PartitionPtr partition = Find(where);
   if (partition == nullptr) {
     const auto belief = scope_->Believe({});
     if (!belief) {
@@ -107,14 +108,14 @@ Result<Known> RedisOwnedWindow::Open(const StoreName& name) {
                                        .times = options_.times,
                                        .allows = options_.remember / kAllowsPart,
                                        .secret = belief->scope->secret};
-    partition = std::make_shared<PartitionMemory>(place.first, place.second, terms, clock_);
+    partition = std::make_shared<PartitionMemory>(where.first, where.second, terms, clock_);
   }
   if (const Status loaded = Load(*partition, 0); !loaded) {
     return loaded.error();
   }
   MutexLock lock(mutex_);
-  open_[place] = partition;
-  known->regressed = regressed_.erase(place) > 0;
+  open_[where] = partition;
+  known->lost_writes = lost_writes_.erase(where) > 0;
   return known;
 }
 
@@ -129,28 +130,29 @@ void RedisOwnedWindow::Close(uint32_t source, int32_t partition) {
 }
 
 // Once it is raised no former owner appends any more, so nothing is missing in a later look.
-Result<Own> RedisOwnedWindow::RaiseOwn(uint32_t source, int32_t partition, Own floor) {
+Result<OwnerEpoch> RedisOwnedWindow::RaiseOwnerEpoch(uint32_t source, int32_t partition,
+                                                     OwnerEpoch floor) {
   const PartitionPtr open = Find({source, partition});
   if (open == nullptr && partition >= 0) {
     return PartitionNotOpen();
   }
-  auto own = scope_->RaiseOwn(source, partition, floor);
-  if (!own) {
-    return own;
+  auto owner_epoch = scope_->RaiseOwnerEpoch(source, partition, floor);
+  if (!owner_epoch) {
+    return owner_epoch;
   }
   NoteServerTime(scope_->server_micros());
-  const Status loaded = Load(*open, *own);
+  const Status loaded = Load(*open, *owner_epoch);
   if (!loaded) {
     return Error{loaded.error().code, Effect::kUnknown, loaded.error().message};
   }
-  open->Raised(*own);
-  return own;
+  open->Raised(*owner_epoch);
+  return owner_epoch;
 }
 
-Status RedisOwnedWindow::Load(PartitionMemory& partition, Own own) {
+Status RedisOwnedWindow::Load(PartitionMemory& partition, OwnerEpoch owner_epoch) {
   MutexLock control(partition.control());
   const std::string name = PartitionName(partition.source(), partition.partition());
-  const Status read = ReadStream(name, partition.stored_to(), own,
+  const Status read = ReadStream(name, partition.stored_to(), owner_epoch,
                                  [&](Page page) { return partition.Load(std::move(page)); });
   if (!read) {
     return read;
@@ -169,7 +171,7 @@ Status RedisOwnedWindow::Load(PartitionMemory& partition, Own own) {
   if (numbers.size() != 6 || markers.size() % 2 != 0) {
     return NotOurs();
   }
-  if (NumberOf(numbers[3]) < own) {
+  if (NumberOf(numbers[3]) < owner_epoch) {
     return OlderStore();
   }
   for (size_t i = 0; i < markers.size(); i += 2) {
@@ -182,12 +184,12 @@ Status RedisOwnedWindow::Load(PartitionMemory& partition, Own own) {
   return {};
 }
 
-Status RedisOwnedWindow::ReadStream(const std::string& name, const StreamPlace& place, Own own,
-                                    const std::function<bool(Page)>& take) {
+Status RedisOwnedWindow::ReadStream(const std::string& name, const StreamPosition& position,
+                                    OwnerEpoch owner_epoch, const std::function<bool(Page)>& take) {
   const std::string stream = scope_->base() + "l:" + name;
   const std::string row = scope_->base() + "p:" + name;
   const std::string most = std::to_string(kEntriesOfAPage);
-  StreamPlace next{place.millis, place.number + 1};
+  StreamPosition next{position.millis, position.number + 1};
   for (bool more = true; more;) {
     const std::string from = ToString(next);
     const std::array commands{RedisCommand{"XRANGE", stream, from, "+", "COUNT", most},
@@ -196,7 +198,7 @@ Status RedisOwnedWindow::ReadStream(const std::string& name, const StreamPlace& 
     if (!replies) {
       return replies.error();
     }
-    if (NumberOf(replies->back()) < own) {
+    if (NumberOf(replies->back()) < owner_epoch) {
       return OlderStore();
     }
     Page page;
@@ -205,7 +207,7 @@ Status RedisOwnedWindow::ReadStream(const std::string& name, const StreamPlace& 
       if (!entry) {
         return NotOurs();
       }
-      next = {entry->place.millis, entry->place.number + 1};
+      next = {entry->position.millis, entry->position.number + 1};
       page.push_back(*std::move(entry));
     }
     more = page.size() == kEntriesOfAPage;
@@ -222,22 +224,22 @@ Status RedisOwnedWindow::Route(std::span<const Request> requests, std::span<Repl
   if (Status fit = CheckBatch(capabilities_, requests, replies.size()); !fit) {
     return fit;
   }
-  return SendByPlace(requests, replies,
-                     [this](const Place& place, std::span<const Request> asked,
-                            std::span<Reply> answers) -> Status {
-                       const PartitionPtr partition = Find(place);
-                       if (partition == nullptr) {
-                         RefuseUnopened(answers);
-                         return {};
-                       }
-                       if (const auto whole = scope_->Believe({&place, 1}); !whole) {
-                         Error error = whole.error();
-                         error.effect = Effect::kNone;  // the memory of this process judges
-                         return error;
-                       }
-                       partition->Apply(asked, answers, Wall());
-                       return {};
-                     });
+  return SendByPartition(requests, replies,
+                         [this](const SourcePartition& where, std::span<const Request> asked,
+                                std::span<Reply> answers) -> Status {
+                           const PartitionPtr partition = Find(where);
+                           if (partition == nullptr) {
+                             RefuseUnopened(answers);
+                             return {};
+                           }
+                           if (const auto whole = scope_->Believe({&where, 1}); !whole) {
+                             Error error = whole.error();
+                             error.effect = Effect::kNone;  // the memory of this process judges
+                             return error;
+                           }
+                           partition->Apply(asked, answers, Wall());
+                           return {};
+                         });
 }
 
 Status RedisOwnedWindow::Claim(std::span<const ClaimRequest> requests,
@@ -246,25 +248,27 @@ Status RedisOwnedWindow::Claim(std::span<const ClaimRequest> requests,
 }
 
 Status RedisOwnedWindow::Complete(std::span<const CompleteRequest> requests,
-                                  std::span<Change> answers) {
+                                  std::span<MarkerChange> answers) {
   return Route(requests, answers);
 }
 
 Status RedisOwnedWindow::Release(std::span<const ReleaseRequest> requests,
-                                 std::span<Change> answers) {
+                                 std::span<MarkerChange> answers) {
   return Route(requests, answers);
 }
 
-Status RedisOwnedWindow::Park(std::span<const ParkRequest> requests, std::span<Change> answers) {
+Status RedisOwnedWindow::Park(std::span<const ParkRequest> requests,
+                              std::span<MarkerChange> answers) {
   return Route(requests, answers);
 }
 
-Status RedisOwnedWindow::Renew(std::span<const RenewRequest> requests, std::span<Change> answers) {
+Status RedisOwnedWindow::Renew(std::span<const RenewRequest> requests,
+                               std::span<MarkerChange> answers) {
   return Route(requests, answers);
 }
 
 Status RedisOwnedWindow::Restore(std::span<const RestoreRequest> requests,
-                                 std::span<Change> answers) {
+                                 std::span<MarkerChange> answers) {
   return Route(requests, answers);
 }
 
@@ -287,8 +291,9 @@ Status RedisOwnedWindow::Announce(std::span<const Announcement> announcements) {
 // The announcement comes last: it is never there without its ids.
 Status RedisOwnedWindow::AnnounceOne(PartitionMemory& partition, const Announcement& announcement) {
   MutexLock control(partition.control());
-  const Place place{partition.source(), partition.partition()};
-  const Own own = announcement.own != 0 ? announcement.own : partition.own();
+  const SourcePartition where{partition.source(), partition.partition()};
+  const OwnerEpoch owner_epoch =
+      announcement.owner_epoch != 0 ? announcement.owner_epoch : partition.owner_epoch();
   PartitionMemory::Changes changes = partition.Take();
   std::span<const OwnedIds::Entry* const> left(changes.entries);
   const uint64_t number = scope_->NextAnnouncement();
@@ -296,9 +301,10 @@ Status RedisOwnedWindow::AnnounceOne(PartitionMemory& partition, const Announcem
   do {
     const auto some = left.first(std::min(left.size(), kEntriesOfAScript));
     left = left.subspan(some.size());
-    made = Append(place, own, some, left.empty() ? &announcement : nullptr, number, changes);
+    made =
+        Append(where, owner_epoch, some, left.empty() ? &announcement : nullptr, number, changes);
     if (made && !some.empty()) {
-      partition.StoredTo(some.back()->place);
+      partition.StoredTo(some.back()->position);
     }
   } while (made && !left.empty());
   if (!made) {
@@ -307,13 +313,13 @@ Status RedisOwnedWindow::AnnounceOne(PartitionMemory& partition, const Announcem
   return made;
 }
 
-Status RedisOwnedWindow::Append(const Place& place, Own own,
+Status RedisOwnedWindow::Append(const SourcePartition& where, OwnerEpoch owner_epoch,
                                 std::span<const OwnedIds::Entry* const> entries,
                                 const Announcement* announcement, uint64_t number,
                                 const PartitionMemory::Changes& changes) {
   ScriptArguments arguments;
-  arguments.Keep(NameOf(place));
-  arguments.Number(own);
+  arguments.Keep(NameOf(where));
+  arguments.Number(owner_epoch);
   arguments.Number(entries.size());
   arguments.Keep(announcement == nullptr ? "" : std::to_string(announcement->from));
   arguments.Keep(announcement == nullptr ? "" : std::to_string(announcement->to));
@@ -323,8 +329,8 @@ Status RedisOwnedWindow::Append(const Place& place, Own own,
   arguments.Number(changes.parked);
   arguments.Number(announcement == nullptr ? 0 : number);
   for (const OwnedIds::Entry* entry : entries) {
-    arguments.Number(entry->place.millis);
-    arguments.Number(entry->place.number);
+    arguments.Number(entry->position.millis);
+    arguments.Number(entry->position.number);
     arguments.Number(entry->ids());
     arguments.Add(entry->bytes);
   }
@@ -335,7 +341,7 @@ Status RedisOwnedWindow::Append(const Place& place, Own own,
     }
   }
   const auto answer =
-      scope_->AskFor({&place, 1}, scope_->scripts().append, arguments, options_.replicas);
+      scope_->AskFor({&where, 1}, scope_->scripts().append, arguments, options_.replicas);
   if (!answer) {
     return answer.error();
   }
@@ -348,13 +354,14 @@ Status RedisOwnedWindow::Append(const Place& place, Own own,
   return {};
 }
 
-Status RedisOwnedWindow::Committed(std::span<const Progress> progress, std::span<Change> answers) {
+Status RedisOwnedWindow::Committed(std::span<const Progress> progress,
+                                   std::span<MarkerChange> answers) {
   if (Status told = scope_->Committed(progress, answers); !told) {
     return told;
   }
   for (size_t i = 0; i < progress.size(); i++) {
     const PartitionPtr partition = Find({progress[i].source, progress[i].partition});
-    if (answers[i] != Change::kMade || partition == nullptr) {
+    if (answers[i] != MarkerChange::kMade || partition == nullptr) {
       continue;
     }
     // Only the space depends on it.
@@ -373,7 +380,7 @@ Status RedisOwnedWindow::Trim(PartitionMemory& partition, const Progress& progre
     return {};
   }
   MutexLock control(partition.control());
-  const Place place{partition.source(), partition.partition()};
+  const SourcePartition where{partition.source(), partition.partition()};
   const LogTime watermark = std::clamp(progress.watermark, LogTime(milliseconds(0)), Wall());
   partition.NoteWatermark(watermark);
   const milliseconds kept = scope_->kept();
@@ -382,17 +389,17 @@ Status RedisOwnedWindow::Trim(PartitionMemory& partition, const Progress& progre
   if (aged.empty()) {
     return {};
   }
-  const uint64_t horizon = aged.back().place.millis + 1;
+  const uint64_t horizon = aged.back().position.millis + 1;
   ScriptArguments arguments;
-  arguments.Keep(NameOf(place));
-  arguments.Number(progress.own);
+  arguments.Keep(NameOf(where));
+  arguments.Number(progress.owner_epoch);
   arguments.Number(kept.count());
   arguments.Number(horizon);
   for (const PartitionMemory::Aged& one : aged) {
-    arguments.Keep(ToString(one.place));
+    arguments.Keep(ToString(one.position));
     arguments.Number(one.ids);
   }
-  const auto answer = scope_->AskFor({&place, 1}, scope_->scripts().trim, arguments);
+  const auto answer = scope_->AskFor({&where, 1}, scope_->scripts().trim, arguments);
   if (!answer) {
     return answer.error();
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // RedisOwnedWindow: the engine of OpenRedisWindow() where partitions own their ids. Each partition
 // that is open here is judged in memory (PartitionMemory). Announce() takes changes to Redis,
-// by scripts that only the partition's newest owner may run; Open() and RaiseOwn() read it back.
+// by scripts that only the partition's newest owner may run; Open() and RaiseOwnerEpoch() read it
+// back.
 //
 // Thread safety: any thread.
 #pragma once
@@ -33,17 +34,20 @@ class RedisOwnedWindow final : public Window {
                                                           const Clock& clock);
 
   const WindowCapabilities& capabilities() const override { return capabilities_; }
-  Result<Known> Open(const StoreName& name) override;
+  Result<StoreKnowledge> Open(const StoreName& name) override;
   void Close(uint32_t source, int32_t partition) override;
-  Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override;
+  Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t source, int32_t partition, OwnerEpoch floor) override;
   Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override;
-  Status Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) override;
-  Status Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) override;
-  Status Park(std::span<const ParkRequest> requests, std::span<Change> answers) override;
-  Status Renew(std::span<const RenewRequest> requests, std::span<Change> answers) override;
-  Status Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) override;
+  Status Complete(std::span<const CompleteRequest> requests,
+                  std::span<MarkerChange> answers) override;
+  Status Release(std::span<const ReleaseRequest> requests,
+                 std::span<MarkerChange> answers) override;
+  Status Park(std::span<const ParkRequest> requests, std::span<MarkerChange> answers) override;
+  Status Renew(std::span<const RenewRequest> requests, std::span<MarkerChange> answers) override;
+  Status Restore(std::span<const RestoreRequest> requests,
+                 std::span<MarkerChange> answers) override;
   Status Announce(std::span<const Announcement> announcements) override;
-  Status Committed(std::span<const Progress> progress, std::span<Change> answers) override;
+  Status Committed(std::span<const Progress> progress, std::span<MarkerChange> answers) override;
   // Of the partitions that are open here; of a look from outside, of all that was announced.
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override;
   Status RecordUncertain(std::span<const UncertainCall> calls) override {
@@ -59,7 +63,7 @@ class RedisOwnedWindow final : public Window {
   StoreLosses losses() const override { return scope_->losses(); }
 
  private:
-  using Place = RedisWindow::Partition;
+  using SourcePartition = RedisWindow::Partition;
   using PartitionPtr = std::shared_ptr<PartitionMemory>;
   using Page = std::vector<OwnedIds::Loaded>;
 
@@ -70,7 +74,7 @@ class RedisOwnedWindow final : public Window {
         clock_(clock),
         scope_(std::move(scope)) {}
 
-  PartitionPtr Find(const Place& place) const;
+  PartitionPtr Find(const SourcePartition& where) const;
   std::vector<PartitionPtr> AllOpen() const;
   // By the server's clock (rule 22), which ours carries on between its answers.
   LogTime Wall() const;
@@ -79,16 +83,16 @@ class RedisOwnedWindow final : public Window {
   Status Route(std::span<const Request> requests, std::span<Reply> replies);
 
   // The partition in Redis, from the first entry on that is not known yet. kUnavailable: without
-  // the ownership `own`.
-  Status Load(PartitionMemory& partition, Own own);
-  // Its entries after `place`, page by page; false from `take`: they are not ours.
-  Status ReadStream(const std::string& name, const StreamPlace& place, Own own,
+  // the owner epoch.
+  Status Load(PartitionMemory& partition, OwnerEpoch owner_epoch);
+  // Its entries after `position`, page by page; false from `take`: they are not ours.
+  Status ReadStream(const std::string& name, const StreamPosition& position, OwnerEpoch owner_epoch,
                     const std::function<bool(Page)>& take);
   Status AnnounceOne(PartitionMemory& partition, const Announcement& announcement);
   // One script. `kept` and the announcement go with the last one.
-  Status Append(const Place& place, Own own, std::span<const OwnedIds::Entry* const> entries,
-                const Announcement* announcement, uint64_t number,
-                const PartitionMemory::Changes& changes);
+  Status Append(const SourcePartition& where, OwnerEpoch owner_epoch,
+                std::span<const OwnedIds::Entry* const> entries, const Announcement* announcement,
+                uint64_t number, const PartitionMemory::Changes& changes);
   Status Trim(PartitionMemory& partition, const Progress& progress);
   // Among the announced ids of all processes.
   Status PeekAnnounced(std::span<const std::string_view> ids, std::span<MarkerView> views);
@@ -101,8 +105,8 @@ class RedisOwnedWindow final : public Window {
   std::atomic<microseconds> server_ahead_{microseconds(0)};  // of clock_.Boot()
 
   mutable Mutex mutex_;
-  std::map<Place, PartitionPtr> open_ GUARDED_BY(mutex_);
-  std::set<Place> regressed_ GUARDED_BY(mutex_);  // to be told by Open()
+  std::map<SourcePartition, PartitionPtr> open_ GUARDED_BY(mutex_);
+  std::set<SourcePartition> lost_writes_ GUARDED_BY(mutex_);  // to be told by Open()
 };
 
 }  // namespace oncemq

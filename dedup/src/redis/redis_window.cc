@@ -32,11 +32,11 @@ template <class Request>
 std::vector<OwnedPartition> OwnedOf(std::span<const Request> requests,
                                     const std::vector<size_t>& asked) {
   std::vector<OwnedPartition> all;
-  if constexpr (requires(Request request) { request.own; }) {
+  if constexpr (requires(Request request) { request.owner_epoch; }) {
     for (const size_t i : asked) {
       const Request& request = requests[i];
-      if (request.own != 0) {
-        all.push_back({request.at.source, request.at.partition, request.own});
+      if (request.owner_epoch != 0) {
+        all.push_back({request.at.source, request.at.partition, request.owner_epoch});
       }
     }
     std::sort(all.begin(), all.end());
@@ -74,12 +74,12 @@ size_t ChunkOf(std::span<const Request> requests) {
 // Of a request that the first script has fulfilled.
 void FulfilledBy(const ClaimRequest&, ClaimAnswer& answer) {
   answer = ClaimAnswer{};
-  answer.answer = Answer::kGranted;
+  answer.answer = ClaimVerdict::kGranted;
   answer.attempt = 1;
 }
 template <class Request>
-void FulfilledBy(const Request&, Change& answer) {
-  answer = Change::kMade;
+void FulfilledBy(const Request&, MarkerChange& answer) {
+  answer = MarkerChange::kMade;
 }
 template <class Request>
 void FulfilledBy(const Request&, MarkerView&) {}
@@ -92,7 +92,7 @@ constexpr bool kSettles =
 
 // The arguments of look.lua and settle.lua for an id, after its digest.
 template <class Request>
-void RedisWindow::Offer(const Request& request, const Belief& belief,
+void RedisWindow::Offer(const Request& request, const ServerSnapshot& belief,
                         ScriptArguments& arguments) const {
   if constexpr (std::is_same_v<Request, ClaimRequest>) {
     const bool old = request.time != kNoLogTime && request.time < HorizonOf(belief.horizon);
@@ -125,7 +125,7 @@ void RedisWindow::Offer(const Request& request, const Belief& belief,
 
 template <class Request>
 Result<bool> RedisWindow::Look(std::span<const Request> requests, const Left& asked,
-                               const Belief& belief, RedisIds& ids) {
+                               const ServerSnapshot& belief, RedisIds& ids) {
   std::vector<size_t> first(ids.digests().size(), asked.size());  // of each row
   for (size_t k = asked.size(); k > 0; k--) {
     first[ids.RowOf(k - 1)] = k - 1;
@@ -141,7 +141,7 @@ Result<bool> RedisWindow::Look(std::span<const Request> requests, const Left& as
     arguments.Number(owned.size());
     for (const OwnedPartition& one : owned) {
       arguments.Keep(PartitionName(one.source, one.partition));
-      arguments.Number(one.own);
+      arguments.Number(one.owner_epoch);
     }
   }
   for (size_t row = 0; row < first.size(); row++) {
@@ -170,7 +170,8 @@ Result<bool> RedisWindow::Look(std::span<const Request> requests, const Left& as
   return true;
 }
 
-Result<std::vector<size_t>> RedisWindow::Write(const Belief& belief, RedisIds& ids, bool& wrote) {
+Result<std::vector<size_t>> RedisWindow::Write(const ServerSnapshot& belief, RedisIds& ids,
+                                               bool& wrote) {
   ScriptArguments arguments;
   arguments.Add(bucket_ids_);
   std::vector<size_t> rows = ids.AddChanges(arguments);
@@ -301,23 +302,26 @@ Status RedisWindow::Claim(std::span<const ClaimRequest> requests, std::span<Clai
   return Apply(requests, answers);
 }
 
-Status RedisWindow::Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) {
+Status RedisWindow::Complete(std::span<const CompleteRequest> requests,
+                             std::span<MarkerChange> answers) {
   return Apply(requests, answers);
 }
 
-Status RedisWindow::Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) {
+Status RedisWindow::Release(std::span<const ReleaseRequest> requests,
+                            std::span<MarkerChange> answers) {
   return Apply(requests, answers);
 }
 
-Status RedisWindow::Park(std::span<const ParkRequest> requests, std::span<Change> answers) {
+Status RedisWindow::Park(std::span<const ParkRequest> requests, std::span<MarkerChange> answers) {
   return Apply(requests, answers);
 }
 
-Status RedisWindow::Renew(std::span<const RenewRequest> requests, std::span<Change> answers) {
+Status RedisWindow::Renew(std::span<const RenewRequest> requests, std::span<MarkerChange> answers) {
   return Apply(requests, answers);
 }
 
-Status RedisWindow::Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) {
+Status RedisWindow::Restore(std::span<const RestoreRequest> requests,
+                            std::span<MarkerChange> answers) {
   return Apply(requests, answers);
 }
 
@@ -326,7 +330,8 @@ Status RedisWindow::Peek(std::span<const std::string_view> ids, std::span<Marker
   return looked ? MarkUncertain(ids, views) : looked;
 }
 
-Status RedisWindow::ForgetByHand(std::span<const std::string_view> ids, std::span<Change> answers) {
+Status RedisWindow::ForgetByHand(std::span<const std::string_view> ids,
+                                 std::span<MarkerChange> answers) {
   if (Status fit = CheckBatch(capabilities_, ids, answers.size()); !fit) {
     return fit;
   }
@@ -359,7 +364,7 @@ Status RedisWindow::ForgetByHand(std::span<const std::string_view> ids, std::spa
       return gone ? RedisStrange() : gone.error();
     }
     for (size_t i = 0; i < count; i++) {
-      answers[done + i] = (*gone)[i] == '1' ? Change::kMade : Change::kFenced;
+      answers[done + i] = (*gone)[i] == '1' ? MarkerChange::kMade : MarkerChange::kFenced;
     }
     done += count;
   }

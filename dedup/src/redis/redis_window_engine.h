@@ -41,21 +41,25 @@ class RedisWindow final : public Window {
                                                      std::string_view clock);
 
   const WindowCapabilities& capabilities() const override { return capabilities_; }
-  Result<Known> Open(const StoreName& name) override;
+  Result<StoreKnowledge> Open(const StoreName& name) override;
   void Close(uint32_t source, int32_t partition) override;
-  Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override;
+  Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t source, int32_t partition, OwnerEpoch floor) override;
   Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override;
-  Status Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) override;
-  Status Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) override;
-  Status Park(std::span<const ParkRequest> requests, std::span<Change> answers) override;
-  Status Renew(std::span<const RenewRequest> requests, std::span<Change> answers) override;
-  Status Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) override;
+  Status Complete(std::span<const CompleteRequest> requests,
+                  std::span<MarkerChange> answers) override;
+  Status Release(std::span<const ReleaseRequest> requests,
+                 std::span<MarkerChange> answers) override;
+  Status Park(std::span<const ParkRequest> requests, std::span<MarkerChange> answers) override;
+  Status Renew(std::span<const RenewRequest> requests, std::span<MarkerChange> answers) override;
+  Status Restore(std::span<const RestoreRequest> requests,
+                 std::span<MarkerChange> answers) override;
   Status Announce(std::span<const Announcement> announcements) override;
-  Status Committed(std::span<const Progress> progress, std::span<Change> answers) override;
+  Status Committed(std::span<const Progress> progress, std::span<MarkerChange> answers) override;
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override;
   Status RecordUncertain(std::span<const UncertainCall> calls) override;
   Result<std::vector<UncertainRecord>> ListUncertain(WallTime since) override;
-  Status ForgetByHand(std::span<const std::string_view> ids, std::span<Change> answers) override;
+  Status ForgetByHand(std::span<const std::string_view> ids,
+                      std::span<MarkerChange> answers) override;
   Result<uint64_t> DropAged(milliseconds within) override;
   Result<RememberTimes> Remember(RememberChange change) override;
   Result<std::vector<StoreStat>> Stat() override;
@@ -73,7 +77,7 @@ class RedisWindow final : public Window {
     KeyedHash::Secret secret{};
   };
   // The state of the store that a call assumes.
-  struct Belief {
+  struct ServerSnapshot {
     std::shared_ptr<const Scope> scope;
     uint64_t losses = 0;   // how often it had lost some
     uint64_t horizon = 0;  // in ms
@@ -87,12 +91,12 @@ class RedisWindow final : public Window {
   // Tells one announcement from an earlier one of the same owner.
   uint64_t NextAnnouncement() { return ++announcements_; }
   // kRegressed: one of them was opened before the server lost changes.
-  Result<Belief> Believe(std::span<const Partition> partitions);
+  Result<ServerSnapshot> Believe(std::span<const Partition> partitions);
   // The text that a script answers, until the store is as it is believed to be. `under`: the belief
   // that the answer rests on.
   Result<std::string> AskFor(std::span<const Partition> partitions, const RedisScript& script,
                              const ScriptArguments& arguments, int replicas = 0,
-                             Belief* under = nullptr);
+                             ServerSnapshot* under = nullptr);
   Status MarkUncertain(std::span<const std::string_view> ids, std::span<MarkerView> views);
   // Commands that only read. It does not say whether changes were lost.
   Result<std::vector<RedisReply>> Read(std::span<const RedisCommand> commands);
@@ -125,7 +129,7 @@ class RedisWindow final : public Window {
   Status CheckRights();
 
   // The text that a script answers; none: the store has lost changes, which is noted now.
-  Result<std::optional<std::string>> Ask(const RedisScript& script, const Belief& belief,
+  Result<std::optional<std::string>> Ask(const RedisScript& script, const ServerSnapshot& belief,
                                          const ScriptArguments& arguments, int replicas = 0);
   // The answers of a script, and of a wait for its changes.
   Result<std::vector<RedisReply>> RunAndWait(const RedisScript& script,
@@ -133,15 +137,15 @@ class RedisWindow final : public Window {
   // The text that a script answers, which so many replicas have then.
   Result<std::string> Run(const RedisScript& script, const RedisCommand& arguments,
                           int replicas = 0);
-  Status NoteLoss(const Belief& belief, std::string_view answer);
+  Status NoteLoss(const ServerSnapshot& belief, std::string_view answer);
   // The store of the belief goes on, but with less.
   void CountLoss(uint64_t count) REQUIRES(mutex_);
   // Takes the news of the store in an answer. False: it has lost changes since the belief was read,
   // so no answer may rest on it.
-  bool NoteCount(const Belief& belief, uint64_t count, bool change,
+  bool NoteCount(const ServerSnapshot& belief, uint64_t count, bool change,
                  std::optional<uint64_t> horizon);
   // Of "W", count, and a 1 for each id that was changed.
-  Result<std::string_view> TakeWritten(const Belief& belief, std::string_view answer);
+  Result<std::string_view> TakeWritten(const ServerSnapshot& belief, std::string_view answer);
 
   template <class Request, class Reply>
   Status Apply(std::span<const Request> requests, std::span<Reply> replies);
@@ -152,12 +156,13 @@ class RedisWindow final : public Window {
                          std::span<Reply> replies, bool& wrote);
   // The first script of a call. False: changes were lost.
   template <class Request>
-  Result<bool> Look(std::span<const Request> requests, const Left& asked, const Belief& belief,
-                    RedisIds& ids);
+  Result<bool> Look(std::span<const Request> requests, const Left& asked,
+                    const ServerSnapshot& belief, RedisIds& ids);
   // The second one. The rows that were not written. It does not say whether changes were lost.
-  Result<std::vector<size_t>> Write(const Belief& belief, RedisIds& ids, bool& wrote);
+  Result<std::vector<size_t>> Write(const ServerSnapshot& belief, RedisIds& ids, bool& wrote);
   template <class Request>
-  void Offer(const Request& request, const Belief& belief, ScriptArguments& arguments) const;
+  void Offer(const Request& request, const ServerSnapshot& belief,
+             ScriptArguments& arguments) const;
 
   // At most `steps` of a sweep, until `until`; how many ids went.
   Result<uint64_t> Sweep(int steps, BootTime until, bool force);
@@ -173,7 +178,7 @@ class RedisWindow final : public Window {
   StoreGuard guarded_{"Redis"};
 
   Mutex mutex_;
-  Belief belief_ GUARDED_BY(mutex_);
+  ServerSnapshot belief_ GUARDED_BY(mutex_);
   AnsweredCounts counts_ GUARDED_BY(mutex_);          // of the store of belief_
   BootTime answered_ GUARDED_BY(mutex_) = BootNow();  // the last time
   std::atomic<int64_t> server_micros_{0};

@@ -144,13 +144,14 @@ Result<std::unique_ptr<RedisWindow>> RedisWindow::OpenAt(std::string_view addres
   if (Status fit = CheckOptions(options); !fit) {
     return fit.error();
   }
-  const auto place = ParseReadable(address, options.read_address, ParseRedisPlace);
-  if (!place) {
-    return place.error();
+  const auto endpoint = ParseReadable(address, options.read_address, ParseRedisEndpoint);
+  if (!endpoint) {
+    return endpoint.error();
   }
   const auto judge = std::make_shared<ServerJudge>(options.scope);
-  auto client = RedisClient::Open(*place, {options.connect, options.call}, options.max_connections,
-                                  [judge](std::string_view info) { return (*judge)(info); });
+  auto client =
+      RedisClient::Open(*endpoint, {options.connect, options.call}, options.max_connections,
+                        [judge](std::string_view info) { return (*judge)(info); });
   if (!client) {
     return client.error();
   }
@@ -354,7 +355,7 @@ Result<RememberTimes> RedisWindow::Remember(RememberChange change) {
   return fits ? Result<RememberTimes>(found->remembers) : fits.error();
 }
 
-Result<RedisWindow::Belief> RedisWindow::Believe(std::span<const Partition> partitions) {
+Result<RedisWindow::ServerSnapshot> RedisWindow::Believe(std::span<const Partition> partitions) {
   MutexLock lock(mutex_);
   for (const Partition& partition : partitions) {
     const auto found = opened_.find(partition);
@@ -366,7 +367,8 @@ Result<RedisWindow::Belief> RedisWindow::Believe(std::span<const Partition> part
   return belief_;
 }
 
-Result<std::optional<std::string>> RedisWindow::Ask(const RedisScript& script, const Belief& belief,
+Result<std::optional<std::string>> RedisWindow::Ask(const RedisScript& script,
+                                                    const ServerSnapshot& belief,
                                                     const ScriptArguments& arguments,
                                                     int replicas) {
   std::string count;
@@ -395,7 +397,7 @@ Result<std::optional<std::string>> RedisWindow::Ask(const RedisScript& script, c
 
 Result<std::string> RedisWindow::AskFor(std::span<const Partition> partitions,
                                         const RedisScript& script, const ScriptArguments& arguments,
-                                        int replicas, Belief* under) {
+                                        int replicas, ServerSnapshot* under) {
   bool made = false;
   for (int i = 0; i < kAsks; i++) {
     const auto belief = Believe(partitions);
@@ -429,7 +431,7 @@ Result<std::string> RedisWindow::AskFor(std::span<const Partition> partitions,
 
 // An incarnation that is another one or gone: all is lost, and the secret with it. Calls overlap,
 // so one of them counts the loss.
-Status RedisWindow::NoteLoss(const Belief& belief, std::string_view answer) {
+Status RedisWindow::NoteLoss(const ServerSnapshot& belief, std::string_view answer) {
   PackedReader reader(answer.substr(1));
   const uint64_t count = reader.Number(8);
   {
@@ -482,7 +484,7 @@ void RedisWindow::CountLoss(uint64_t count) {
 
 // A script refuses a store that has less than the call knew of. A call that waited for its
 // connection knew of less than others were answered meanwhile: its own count tells then.
-bool RedisWindow::NoteCount(const Belief& belief, uint64_t count, bool change,
+bool RedisWindow::NoteCount(const ServerSnapshot& belief, uint64_t count, bool change,
                             std::optional<uint64_t> horizon) {
   MutexLock lock(mutex_);
   if (belief_.losses != belief.losses) {
@@ -498,7 +500,8 @@ bool RedisWindow::NoteCount(const Belief& belief, uint64_t count, bool change,
   return true;
 }
 
-Result<std::string_view> RedisWindow::TakeWritten(const Belief& belief, std::string_view answer) {
+Result<std::string_view> RedisWindow::TakeWritten(const ServerSnapshot& belief,
+                                                  std::string_view answer) {
   PackedReader reader(answer);
   const bool written = reader.Bytes(1) == "W";
   const uint64_t count = reader.Number(8);

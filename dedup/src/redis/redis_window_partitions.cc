@@ -16,9 +16,9 @@
 namespace oncemq {
 namespace {
 
-constexpr int kSweepsAtOnce = 1;                 // for one call of Committed(): others wait for it
-constexpr int kSweepBuckets = 1'000;             // of a step
-constexpr uint64_t kOwnEnd = uint64_t{1} << 53;  // Lua's numbers are exact below
+constexpr int kSweepsAtOnce = 1;      // for one call of Committed(): others wait for it
+constexpr int kSweepBuckets = 1'000;  // of a step
+constexpr uint64_t kOwnerEpochEnd = uint64_t{1} << 53;  // Lua's numbers are exact below
 
 int64_t DecimalOf(const RedisReply& reply) {
   return ParseDecimal(reply.text).value_or(0);
@@ -40,8 +40,8 @@ int64_t DecimalOf(const std::map<std::string, std::string>& fields, const std::s
 }
 
 // `asked`: before the server was. `server_micros`: its time.
-Result<Known> ReadKnown(std::string_view answer, BootTime asked,
-                        std::atomic<int64_t>& server_micros) {
+Result<StoreKnowledge> ReadKnown(std::string_view answer, BootTime asked,
+                                 std::atomic<int64_t>& server_micros) {
   PackedReader reader(answer);
   reader.Bytes(9);
   std::array<int64_t, 7> numbers{};
@@ -55,12 +55,12 @@ Result<Known> ReadKnown(std::string_view answer, BootTime asked,
     number = *value;
     rest.remove_prefix(end + 1);
   }
-  Known known;
+  StoreKnowledge known;
   known.source = static_cast<uint32_t>(numbers[0]);
   known.from = numbers[1];
   known.to = numbers[2];
   known.offset = numbers[3];
-  known.regressed = numbers[4] != 0;
+  known.lost_writes = numbers[4] != 0;
   const microseconds since(numbers[5]);
   known.lost_since = asked - since;
   server_micros = numbers[6];
@@ -75,7 +75,7 @@ PartitionStat ReadPartition(const std::string& name, const RedisReply& reply) {
   PartitionStat one;
   one.source = static_cast<uint32_t>(ParseDecimal(name.substr(0, colon)).value_or(0));
   one.partition = static_cast<int32_t>(ParseDecimal(name.substr(colon + 1)).value_or(0));
-  one.own = static_cast<Own>(DecimalOf(fields, "own", 0));
+  one.owner_epoch = static_cast<OwnerEpoch>(DecimalOf(fields, "own", 0));
   one.frontier = DecimalOf(fields, "frontier", -1);
   one.watermark = watermark < 0 ? kNoLogTime : LogTime(milliseconds(watermark));
   one.known_from = DecimalOf(fields, "from", 0);
@@ -88,13 +88,13 @@ PartitionStat ReadPartition(const std::string& name, const RedisReply& reply) {
 
 // The topic gets its number here, for ever: two members with other lists of topics agree. The first
 // opening of each partition tells of a loss.
-Result<Known> RedisWindow::Open(const StoreName& name) {
+Result<StoreKnowledge> RedisWindow::Open(const StoreName& name) {
   ScriptArguments arguments;
   arguments.Add(name.topic);
   arguments.Number(name.partition);
   arguments.Add(name.owner);
   const BootTime asked = BootNow();
-  Belief under;
+  ServerSnapshot under;
   const auto answer = AskFor({}, scripts_.open, arguments, /*replicas=*/0, &under);
   if (!answer) {
     return answer.error();
@@ -111,9 +111,9 @@ Result<Known> RedisWindow::Open(const StoreName& name) {
   {
     MutexLock lock(mutex_);
     const auto opened = opened_.find(partition);
-    known->regressed |= opened != opened_.end() && opened->second < under.losses;
+    known->lost_writes |= opened != opened_.end() && opened->second < under.losses;
   }
-  if (known->regressed) {
+  if (known->lost_writes) {
     // The server may have lost longer times, too. Without an answer the next call tells the loss.
     if (const auto extended = FindScope("extend", /*again=*/true); !extended) {
       return extended.error();
@@ -130,26 +130,27 @@ Result<Known> RedisWindow::Open(const StoreName& name) {
 // work, and a loss must be told to them too.
 void RedisWindow::Close(uint32_t, int32_t) {}
 
-Result<Own> RedisWindow::RaiseOwn(uint32_t source, int32_t partition, Own floor) {
+Result<OwnerEpoch> RedisWindow::RaiseOwnerEpoch(uint32_t source, int32_t partition,
+                                                OwnerEpoch floor) {
   if (partition < 0) {
     return InvalidRequest("only a partition is owned, not number " + std::to_string(partition));
   }
-  if (floor >= kOwnEnd) {
+  if (floor >= kOwnerEpochEnd) {
     return InvalidRequest("an ownership in Redis is below 2^53");
   }
   ScriptArguments arguments;
   arguments.Keep(PartitionName(source, partition));
   arguments.Number(floor);
   const std::array partitions{Partition{source, partition}};
-  const auto answer = AskFor(partitions, scripts_.own, arguments);
+  const auto answer = AskFor(partitions, scripts_.owner_epoch, arguments);
   if (!answer) {
     return answer.error();
   }
   PackedReader reader(*answer);
   reader.Bytes(9);
-  const Own own = reader.Number(8);
+  const OwnerEpoch owner_epoch = reader.Number(8);
   server_micros_ = static_cast<int64_t>(reader.Number(8));
-  return reader.good() ? Result<Own>(own) : RedisStrange();
+  return reader.good() ? Result<OwnerEpoch>(owner_epoch) : RedisStrange();
 }
 
 // A commit that rests on lost changes must not be sent: so the script itself looks at the count.
@@ -163,7 +164,7 @@ Status RedisWindow::Announce(std::span<const Announcement> announcements) {
   for (const Announcement& one : announcements) {
     partitions.emplace_back(one.source, one.partition);
     arguments.Keep(PartitionName(one.source, one.partition));
-    arguments.Number(one.own);
+    arguments.Number(one.owner_epoch);
     arguments.Number(one.from);
     arguments.Number(one.to);
     arguments.Number(one.offset);
@@ -184,7 +185,7 @@ Status RedisWindow::Announce(std::span<const Announcement> announcements) {
   return {};
 }
 
-Status RedisWindow::Committed(std::span<const Progress> progress, std::span<Change> answers) {
+Status RedisWindow::Committed(std::span<const Progress> progress, std::span<MarkerChange> answers) {
   if (Status fit = CheckProgress(progress, answers.size()); !fit) {
     return fit;
   }
@@ -194,7 +195,7 @@ Status RedisWindow::Committed(std::span<const Progress> progress, std::span<Chan
     const int64_t watermark = std::max<int64_t>(one.watermark.time_since_epoch().count(), 0);
     partitions.emplace_back(one.source, one.partition);
     arguments.Keep(PartitionName(one.source, one.partition));
-    arguments.Number(one.own);
+    arguments.Number(one.owner_epoch);
     arguments.Number(LuaOffset(one.frontier));
     arguments.Keep(one.watermark == kNoLogTime ? "" : std::to_string(LuaOffset(watermark)));
   }
@@ -213,7 +214,7 @@ Status RedisWindow::Committed(std::span<const Progress> progress, std::span<Chan
   reader.Bytes(9);
   kept_ = milliseconds(static_cast<int64_t>(reader.Number(8)));
   for (size_t i = 0; i < progress.size(); i++) {
-    answers[i] = (*answer)[kBefore + i] == '1' ? Change::kMade : Change::kFenced;
+    answers[i] = (*answer)[kBefore + i] == '1' ? MarkerChange::kMade : MarkerChange::kFenced;
   }
   if (options_.partition_owned) {
     return {};  // nothing lies in slices

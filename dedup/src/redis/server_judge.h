@@ -3,7 +3,7 @@
 // another server, with a configuration of its own.
 //
 //   auto judge = std::make_shared<ServerJudge>(scope);
-//   RedisClient::Open(place, times, 16, [judge](std::string_view info) { return (*judge)(info); });
+//   RedisClient::Open(endpoint, times, 16, [judge](auto info) { return (*judge)(info); });
 //   judge->Opened();
 //
 // Promise: a server that may evict keys, a cluster and an old version get no call of the window. A

@@ -9,7 +9,7 @@
 #include "look_lua.h"
 #include "oncemq/base/check.h"
 #include "open_lua.h"
-#include "own_lua.h"
+#include "owner_epoch_lua.h"
 #include "preamble_lua.h"
 #include "rights_lua.h"
 #include "run_lua.h"
@@ -49,7 +49,7 @@ WindowScripts::WindowScripts(std::string_view clock)
       settle(WholeScript(clock, kSettleLua, /*files=*/true)),
       write(WholeScript(clock, kWriteLua, /*files=*/true)),
       forget(WholeScript(clock, kForgetLua, /*files=*/true)),
-      own(WholeScript(clock, kOwnLua)),
+      owner_epoch(WholeScript(clock, kOwnerEpochLua)),
       open(WholeScript(clock, kOpenLua)),
       announce(WholeScript(clock, kAnnounceLua)),
       committed(WholeScript(clock, kCommittedLua)),

@@ -14,7 +14,7 @@ namespace oncemq {
 struct WindowScripts {
   // `clock`: an expression of Lua, microseconds since 1970.
   explicit WindowScripts(std::string_view clock);
-  RedisScript look, settle, write, forget, own, open, announce, committed, sweep, uncertain;
+  RedisScript look, settle, write, forget, owner_epoch, open, announce, committed, sweep, uncertain;
   RedisScript append, trim;   // where partitions own their ids
   RedisScript scope, rights;  // without preamble.lua
 };

@@ -89,12 +89,12 @@ oncemq::Result<std::unique_ptr<PostgresChild>> PostgresChild::Start(const fs::pa
     return server.error();
   }
   const std::string address = "postgres://ledger@/postgres?host=" + directory.string();
-  const auto place = oncemq::ParsePostgresPlace(address);
-  if (!place) {
-    return place.error();
+  const auto endpoint = oncemq::ParsePostgresEndpoint(address);
+  if (!endpoint) {
+    return endpoint.error();
   }
   const oncemq::BootTime until = oncemq::BootNow() + kLongestStart;
-  while (!oncemq::OpenPostgres(*place, {}, 1)) {
+  while (!oncemq::OpenPostgres(*endpoint, {}, 1)) {
     if ((*server)->Wait(milliseconds(100)) || oncemq::BootNow() >= until) {
       return Unavailable("PostgreSQL does not start: " + EndOf(log));
     }

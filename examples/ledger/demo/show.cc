@@ -142,7 +142,7 @@ Status Show::Prepare(const std::filesystem::path& programs) {
   if (const Status made = MakeTables(postgres_->address()); !made) {
     return made;
   }
-  auto sql = oncemq::OpenPostgres(*oncemq::ParsePostgresPlace(postgres_->address()),
+  auto sql = oncemq::OpenPostgres(*oncemq::ParsePostgresEndpoint(postgres_->address()),
                                   {.call = std::chrono::seconds(20)}, 1);
   if (!sql) {
     return sql.error();

@@ -43,7 +43,7 @@ ordered_json StatusOf(const PartitionReport& report) {
                       {"stopped", report.stopped},
                       {"phase", ToString(status.phase)},
                       {"epoch", status.epoch},
-                      {"own", status.own},
+                      {"own", status.owner_epoch},
                       {"frontier", status.frontier},
                       {"committed", status.committed},
                       {"next_offset", status.next_offset},

@@ -17,7 +17,7 @@ ordered_json TimeAsJson(LogTime time) {
 
 ordered_json StatAsJson(const PartitionStat& stat) {
   return {{"source", stat.source},     {"partition", stat.partition},
-          {"own", stat.own},           {"known_from", stat.known_from},
+          {"own", stat.owner_epoch},   {"known_from", stat.known_from},
           {"known_to", stat.known_to}, {"announced", stat.announced},
           {"frontier", stat.frontier}, {"watermark_ms", TimeAsJson(stat.watermark)},
           {"pins", stat.pins}};

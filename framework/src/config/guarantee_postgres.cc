@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The guarantee with the window in PostgreSQL.
 #include "guarantee_text.h"
-#include "oncemq/clients/sql_place.h"
+#include "oncemq/clients/sql_endpoint.h"
 
 namespace oncemq {
 namespace {
 
 void SayDatabase(const ServiceOptions& options, GuaranteeText& text) {
-  const auto place = ParsePostgresPlace(options.postgres_at);
+  const auto endpoint = ParsePostgresEndpoint(options.postgres_at);
   text.Say(
       "The database decides: the window of all members of the group, on any host, is the "
       "schema " +
-      options.postgres.schema + (place ? " of " + ToString(*place) : "") +
+      options.postgres.schema + (endpoint ? " of " + ToString(*endpoint) : "") +
       ". Its backups are the window's backups.");
   text.Say(
       "Each answer is a commit that waits for the server's disk, also where `synchronous_commit` "

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The guarantee with the window in Redis.
 #include "guarantee_text.h"
-#include "oncemq/clients/redis_place.h"
+#include "oncemq/clients/redis_endpoint.h"
 
 namespace oncemq {
 namespace {
 
 void SayKeys(const ServiceOptions& options, GuaranteeText& text) {
-  const auto place = ParseRedisPlace(options.redis_at);
-  const std::string keys = options.redis.prefix + ":" + (place ? " of " + ToString(*place) : "");
+  const auto endpoint = ParseRedisEndpoint(options.redis_at);
+  const std::string keys =
+      options.redis.prefix + ":" + (endpoint ? " of " + ToString(*endpoint) : "");
   if (options.redis.partition_owned) {
     text.Say(
         "The owner of a partition decides, in memory. Before each commit it takes what is new "

@@ -8,8 +8,8 @@
 #include "kafka_names.h"
 #include "kafka_properties.h"
 #include "oncemq/base/topic_name.h"
-#include "oncemq/clients/redis_place.h"
-#include "oncemq/clients/sql_place.h"
+#include "oncemq/clients/redis_endpoint.h"
+#include "oncemq/clients/sql_endpoint.h"
 #include "oncemq/clients/store_catalogue.h"
 #include "oncemq/locks/lock_engines.h"
 #include "quoted.h"
@@ -157,13 +157,13 @@ void CheckDiskWindow(const ServiceOptions& options, Rules& rules) {
                    std::to_string(runtime.core.partition_credit));
 }
 
-// `place`: as it was read from the address `at`, of that form.
-template <class Place>
-void CheckServerPlace(const std::string& at, std::string_view form, const Result<Place>& place,
-                      Rules& rules) {
-  rules.Demand(place.has_value(), "window.at",
+// `endpoint`: as it was read from the address `at`, of that form.
+template <class Endpoint>
+void CheckServerEndpoint(const std::string& at, std::string_view form,
+                         const Result<Endpoint>& endpoint, Rules& rules) {
+  rules.Demand(endpoint.has_value(), "window.at",
                at.empty() ? "must be said: " + std::string(form)
-                          : "cannot be read: " + (place ? "" : place.error().message));
+                          : "cannot be read: " + (endpoint ? "" : endpoint.error().message));
 }
 
 // Of the options of a window in a server.
@@ -200,8 +200,8 @@ void CheckPostgresWindow(const ServiceOptions& options, Rules& rules) {
 #endif
   const PostgresWindowOptions& window = options.postgres;
   CheckAtomicIds(options, rules);
-  CheckServerPlace(options.postgres_at, "postgres://user:password@host:port/database",
-                   ParsePostgresPlace(options.postgres_at), rules);
+  CheckServerEndpoint(options.postgres_at, "postgres://user:password@host:port/database",
+                      ParsePostgresEndpoint(options.postgres_at), rules);
   rules.Demand(
       IsSchemaName(window.schema), "window.schema",
       "must be 1 to 63 of a-z, 0-9 and _, the first no digit, not " + Quoted(window.schema));
@@ -217,8 +217,8 @@ void CheckRedisWindow(const ServiceOptions& options, Rules& rules) {
   rules.Demand(window.level != Level::kAtomic, "window.level",
                "cannot be `atomic` in Redis: its markers and your effect are no one transaction "
                "there; the engines postgres and rocksdb have this level");
-  CheckServerPlace(options.redis_at, "redis://user:password@host:port/0",
-                   ParseRedisPlace(options.redis_at), rules);
+  CheckServerEndpoint(options.redis_at, "redis://user:password@host:port/0",
+                      ParseRedisEndpoint(options.redis_at), rules);
   rules.Demand(IsKeyPrefix(window.prefix), "window.prefix",
                "must be 1 to 64 printable characters without spaces and braces, not " +
                    Quoted(window.prefix));

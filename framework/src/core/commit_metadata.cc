@@ -19,7 +19,7 @@ constexpr std::string_view kVersion = "oncemq/2 ";
 constexpr std::string_view kAnyVersion = "oncemq/";
 constexpr size_t kChecksum = sizeof(" x=00000000") - 1;
 // No clock and no count of ours comes near them, so nothing that is computed from them overflows.
-constexpr uint64_t kMaxOwn = uint64_t{1} << 62;
+constexpr uint64_t kMaxOwnerEpoch = uint64_t{1} << 62;
 constexpr int64_t kMaxCount = int64_t{1} << 58;
 constexpr size_t kMaxListed = 1024;  // more than fit
 constexpr size_t kMaxCarried = 512;  // bytes
@@ -104,7 +104,7 @@ std::string Header(const CommitMetadata& m) {
   Field(out, 's', Hex(m.scope));
   Field(out, 'r', std::to_string(m.recipe));
   Field(out, 'i', Hex(m.source_identity));
-  Field(out, 'o', Hex(m.own));
+  Field(out, 'o', Hex(m.owner_epoch));
   Field(out, 'a', std::to_string(m.since));
   Field(out, 't', std::to_string(m.top));
   Field(out, 'c', m.clean ? "1" : "0");
@@ -158,18 +158,19 @@ bool ReadNumbers(Fields& fields, CommitMetadata& m) {
   const auto scope = read('s', ParseHex);
   const auto recipe = read('r', ParseDecimal);
   const auto identity = read('i', ParseHex);
-  const auto own = read('o', ParseHex);
+  const auto owner_epoch = read('o', ParseHex);
   const auto since = read('a', ParseDecimal);
   const auto top = read('t', ParseDecimal);
   const auto clean = read('c', ParseDecimal);
-  if (!scope || !recipe || !identity || !own || !since || !top || !clean || *recipe < 0 ||
-      *recipe > INT32_MAX || *since < 0 || *top < 0 || *clean < 0 || *clean > 1 || *own > kMaxOwn) {
+  if (!scope || !recipe || !identity || !owner_epoch || !since || !top || !clean || *recipe < 0 ||
+      *recipe > INT32_MAX || *since < 0 || *top < 0 || *clean < 0 || *clean > 1 ||
+      *owner_epoch > kMaxOwnerEpoch) {
     return false;
   }
   m.scope = *scope;
   m.recipe = static_cast<uint32_t>(*recipe);
   m.source_identity = *identity;
-  m.own = *own;
+  m.owner_epoch = *owner_epoch;
   m.since = *since;
   m.top = *top;
   m.clean = *clean == 1;

@@ -56,9 +56,10 @@ void Core::Assign(PartitionId partition, const AssignFacts& facts, BootTime now)
   impl_->At(partition).Assign(facts, now, impl_->actions_);
 }
 
-void Core::OwnRaised(PartitionId partition, uint32_t epoch, const Result<Own>& own, BootTime now) {
+void Core::OwnerEpochRaised(PartitionId partition, uint32_t epoch,
+                            const Result<OwnerEpoch>& owner_epoch, BootTime now) {
   PartitionState& state = impl_->At(partition);
-  state.OwnRaised(epoch, own, now, impl_->actions_);
+  state.OwnerEpochRaised(epoch, owner_epoch, now, impl_->actions_);
   impl_->WakeHeld(state);
 }
 
@@ -94,8 +95,8 @@ void Core::ReadTo(PartitionId partition, int64_t end) {
   impl_->At(partition).ReadTo(end);
 }
 
-bool Core::TakeRun(Run& run, BootTime now, uint32_t limit) {
-  return impl_->TakeRun(run, now, limit);
+bool Core::TakeBatch(MessageBatch& batch, BootTime now, uint32_t limit) {
+  return impl_->TakeBatch(batch, now, limit);
 }
 
 void Core::Settle(std::span<Settlement> settlements, BootTime now) {
@@ -151,7 +152,7 @@ PartitionStatus Core::Status(PartitionId partition) const {
   PartitionState& state = impl_->At(partition);
   return {.phase = state.phase(),
           .epoch = state.epoch(),
-          .own = state.own(),
+          .owner_epoch = state.owner_epoch(),
           .frontier = state.frontier().Advance(),
           .committed = state.committed(),
           .next_offset = state.frontier().next_offset(),

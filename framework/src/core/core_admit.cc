@@ -65,7 +65,7 @@ void Core::Impl::Admit(PartitionId id, std::span<const Arrival> arrivals) {
   if (options_.order == Order::kKey) {
     for (const Arrival& arrival : arrivals) {
       lanes_.Prefetch(arrival.key_hash ^ MixBits(id));
-      ids_.Prefetch(IdHash(id, arrival));  // for the run that takes it, soon
+      ids_.Prefetch(IdHash(id, arrival));  // for the batch that takes it, soon
     }
   }
   if (arrivals.empty()) {
@@ -187,14 +187,14 @@ void Core::Impl::HandBackQueued(PartitionId id) {
   std::sort(live.begin(), live.end());  // the hash differs by process, a trace must not
   NoteDoubts(id);
   for (const uint32_t lane : live) {
-    lanes_.Filter(lane, gone);  // `gone` itself spares what a run still has
+    lanes_.Filter(lane, gone);  // `gone` itself spares what a batch still has
   }
   ONCEMQ_CHECK(partition.counts.Balanced(), "each delivery is in exactly one count (rule 51)");
   lanes_.WakeAll(partition.held);
   EraseEmptyLanes();
 }
 
-// Of lanes that are not with a worker; those end with their run.
+// Of lanes that are not with a worker; those end with their batch.
 void Core::Impl::EraseEmptyLanes() {
   lanes_.EraseEmptyReady();
   ids_.ForEachWaiting([&](LaneList& waiting) { lanes_.EraseEmpty(waiting); });

@@ -16,7 +16,7 @@
 
 namespace oncemq {
 
-// Lanes, runs and settlements; what belongs to one partition only is in PartitionState.
+// Lanes, batches and settlements; what belongs to one partition only is in PartitionState.
 class Core::Impl {
  public:
   explicit Impl(const CoreOptions& options);
@@ -27,8 +27,8 @@ class Core::Impl {
   void NoteDoubts(PartitionId id);
   void HandBackQueued(PartitionId id);
 
-  // core_run.cc
-  bool TakeRun(Run& run, BootTime now, uint32_t limit);
+  // core_batch.cc
+  bool TakeBatch(MessageBatch& batch, BootTime now, uint32_t limit);
 
   // core_left_behind.cc
   void TakeLeftBehind(std::vector<LeftBehind>& messages);
@@ -85,12 +85,13 @@ class Core::Impl {
   void LearnSize(uint64_t bytes, size_t messages);
   void Free(uint32_t slot);
   void EraseEmptyLanes();
-  void TakeFrom(PartitionId partition, uint32_t most, Run& run, BootTime now);
-  static bool FitsRun(const Delivery& delivery, const Run& run);
-  void TakeOwed(uint32_t most, Run& run, BootTime now);
+  void TakeFrom(PartitionId partition, uint32_t most, MessageBatch& batch, BootTime now);
+  static bool FitsBatch(const Delivery& delivery, const MessageBatch& batch);
+  void TakeOwed(uint32_t most, MessageBatch& batch, BootTime now);
   void MakeReady(uint32_t lane);
-  uint32_t TakeLane(uint32_t index, uint32_t room, Run& run, BootTime now);
-  bool HoldId(uint32_t index, uint32_t slot, size_t lane_begin, const Run& run, bool& copy);
+  uint32_t TakeLane(uint32_t index, uint32_t room, MessageBatch& batch, BootTime now);
+  bool HoldId(uint32_t index, uint32_t slot, size_t lane_begin, const MessageBatch& batch,
+              bool& copy);
   void SetAsideForId(uint32_t index, uint64_t id_hash);
   void Keep(Delivery& delivery, uint32_t slot, Settlement& settlement);
   void Finish(Delivery& delivery, const Settlement& settlement);
@@ -99,7 +100,7 @@ class Core::Impl {
   OpenMessage Describe(const Delivery& delivery, uint32_t slot) const;
   void ReleaseId(Delivery& delivery);
   void Account(PartitionState& partition, const Settlement& settlement, bool current);
-  void EndRun(uint32_t index, BootTime now);
+  void EndBatch(uint32_t index, BootTime now);
   std::vector<int64_t> RunningOffsets(PartitionId id);
 
   // The outcome of a decided delivery, until it is settled for good.
@@ -110,7 +111,7 @@ class Core::Impl {
   static bool IsDecided(Stage stage) {
     return stage == Stage::kApplied || stage == Stage::kRejecting || stage == Stage::kRecorded;
   }
-  void FillOutcome(const Delivery& delivery, RunItem& item) {
+  void FillOutcome(const Delivery& delivery, BatchItem& item) {
     item.carried() = delivery.carried;
     if (IsDecided(item.stage)) {
       const KeptOutcome& kept = kept_outcomes_[item.slot];
@@ -121,7 +122,7 @@ class Core::Impl {
 
   std::unordered_map<uint32_t, KeptOutcome> kept_outcomes_;  // by slot; few
   std::deque<PartitionId> owing_;  // partitions with a lane that begins with an owed marker
-  bool owed_last_ = false;         // the last run was of one of them
+  bool owed_last_ = false;         // the last batch was of one of them
   uint64_t no_key_ = 0;            // gives deliveries without a key lanes of their own
 };
 

@@ -8,22 +8,23 @@
 namespace oncemq {
 namespace {
 
-bool IsFinal(Fate fate) {
-  return fate == Fate::kApplied || fate == Fate::kSuppressed || fate == Fate::kParked ||
-         fate == Fate::kRejected || fate == Fate::kRestored;
+bool IsFinal(DeliveryFate fate) {
+  return fate == DeliveryFate::kApplied || fate == DeliveryFate::kSuppressed ||
+         fate == DeliveryFate::kParked || fate == DeliveryFate::kRejected ||
+         fate == DeliveryFate::kRestored;
 }
 
 // What became of the offset, which is not always what became of this delivery of it: an own
 // redelivery is suppressed, because its offset was applied before.
 Verdict VerdictOf(const Settlement& settlement) {
   switch (settlement.fate) {
-    case Fate::kApplied:
+    case DeliveryFate::kApplied:
       return Verdict::kApplied;
-    case Fate::kSuppressed:
+    case DeliveryFate::kSuppressed:
       return settlement.same_delivery ? Verdict::kApplied : Verdict::kSuppressed;
-    case Fate::kParked:
+    case DeliveryFate::kParked:
       return Verdict::kParked;
-    case Fate::kRejected:
+    case DeliveryFate::kRejected:
       return Verdict::kRejected;
     default:
       return Verdict::kCarried;
@@ -63,20 +64,21 @@ void Core::Impl::Settle(std::span<Settlement> settlements, BootTime now) {
       Keep(delivery, settlement.slot, settlement);
       NoteDoubt(partition, delivery);
       // One that stops its partition is not settled any further: it is handed back.
-      partition.counts.conflict += settlement.fate == Fate::kStop && settlement.conflict ? 1 : 0;
-      if (current && settlement.fate == Fate::kOwnLost) {
-        partition.OwnLost(delivery.raise, now, actions_);
-      } else if (current && settlement.fate == Fate::kStop) {
+      partition.counts.conflict +=
+          settlement.fate == DeliveryFate::kStop && settlement.conflict ? 1 : 0;
+      if (current && settlement.fate == DeliveryFate::kOwnershipLost) {
+        partition.OwnershipLost(delivery.raise, now, actions_);
+      } else if (current && settlement.fate == DeliveryFate::kStop) {
         partition.Halt(delivery.offset, std::move(settlement.text), actions_);
         halted_.push_back(delivery.partition);
       }
     }
     if (current) {
-      partition.RunEnded(now, actions_);
+      partition.BatchEnded(now, actions_);
     }
     ONCEMQ_CHECK(lanes_[delivery.lane].outstanding > 0, "a lane waits for what it gave out");
     if (--lanes_[delivery.lane].outstanding == 0) {
-      EndRun(delivery.lane, now);
+      EndBatch(delivery.lane, now);
     }
   }
   // A stopped partition must not hold the credit that the others live on.
@@ -90,20 +92,20 @@ void Core::Impl::Account(PartitionState& partition, const Settlement& settlement
   DeliveryCounts& counts = partition.counts;
   counts.open--;
   switch (settlement.fate) {
-    case Fate::kApplied:
+    case DeliveryFate::kApplied:
       counts.applied++;
       break;
-    case Fate::kParked:
+    case DeliveryFate::kParked:
       counts.parked++;
       break;
-    case Fate::kRejected:
+    case DeliveryFate::kRejected:
       counts.rejected++;
       break;
     default:
       counts.suppressed++;
       break;
   }
-  const bool restored = settlement.fate == Fate::kRestored;
+  const bool restored = settlement.fate == DeliveryFate::kRestored;
   counts.uncertain += settlement.uncertain ? 1 : 0;
   counts.own_redelivery += settlement.same_delivery || restored ? 1 : 0;
   counts.attached += settlement.attached ? 1 : 0;
@@ -115,7 +117,7 @@ void Core::Impl::Account(PartitionState& partition, const Settlement& settlement
 }
 
 // A delivery that goes back though its handler may have had its effect: the last commit names it
-// (rule 11). Noted before RunEnded(), which may ask for that commit.
+// (rule 11). Noted before BatchEnded(), which may ask for that commit.
 void Core::Impl::NoteDoubt(PartitionState& partition, const Delivery& delivery) {
   if (options_.suspects && delivery.carried.touched && partition.GivesUpQueued()) {
     partition.in_doubt.push_back(delivery.offset);
@@ -124,8 +126,8 @@ void Core::Impl::NoteDoubt(PartitionState& partition, const Delivery& delivery) 
 
 // A message that only waits for its store keeps the word of its handler.
 void Core::Impl::NoteWait(const Delivery& delivery, const Settlement& settlement, BootTime now) {
-  const bool retry = settlement.fate == Fate::kRetry;
-  if (retry || settlement.fate == Fate::kWait) {
+  const bool retry = settlement.fate == DeliveryFate::kRetry;
+  if (retry || settlement.fate == DeliveryFate::kWait) {
     const Retries::Wait wait{.retry = retry,
                              .until = now + settlement.wait,
                              .why = settlement.text.substr(0, kLongestRetryReason)};
@@ -149,13 +151,13 @@ void Core::Impl::Keep(Delivery& delivery, uint32_t slot, Settlement& settlement)
   } else {
     ReleaseId(delivery);
   }
-  if (settlement.fate == Fate::kRetry || settlement.fate == Fate::kWait ||
-      settlement.fate == Fate::kPending) {
+  if (settlement.fate == DeliveryFate::kRetry || settlement.fate == DeliveryFate::kWait ||
+      settlement.fate == DeliveryFate::kPending) {
     Lane& lane = lanes_[delivery.lane];
     lane.wait = std::max<int64_t>(lane.wait, settlement.wait.count());
     // A first retry takes its followers along again; what fails again goes alone, and so does what
     // waits for another's claim (rule 17).
-    lane.stuck |= settlement.fate != Fate::kRetry || delivery.attempt > 1;
+    lane.stuck |= settlement.fate != DeliveryFate::kRetry || delivery.attempt > 1;
   }
 }
 
@@ -179,18 +181,18 @@ void Core::Impl::ReleaseId(Delivery& delivery) {
   }
 }
 
-// All of the lane's run is settled: what is final leaves, the rest stays at the head, in order.
-void Core::Impl::EndRun(uint32_t index, BootTime now) {
+// All of the lane's batch is settled: what is final leaves, the rest stays at the head, in order.
+void Core::Impl::EndBatch(uint32_t index, BootTime now) {
   Lane& lane = lanes_[index];
   ONCEMQ_CHECK(lane.state == LaneState::kBusy && lane.head != kNoIndex,
                "a run ends in the lane that it was taken from");
   const bool moved = slab_[lane.head].finished;
-  // What was queued behind the run when an assignment ended is gone already: a long lane must not
-  // cost its whole length after each run.
+  // What was queued behind the batch when an assignment ended is gone already: a long lane must not
+  // cost its whole length after each batch.
   const auto gone = [&](uint32_t slot) {
     Delivery& delivery = slab_[slot];
     PartitionState& partition = At(delivery.partition);
-    // Put back by the run after its assignment ended: somebody else's now.
+    // Put back by the batch after its assignment ended: somebody else's now.
     const bool stale =
         !partition.Current(delivery.epoch) && delivery.carried.stage != Stage::kApplied;
     const bool given_up = partition.GivesUpQueued() && delivery.carried.stage != Stage::kApplied;

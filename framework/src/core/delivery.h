@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "oncemq/framework/run.h"
+#include "oncemq/framework/batch.h"
 #include "oncemq/ordering/lanes.h"
 
 namespace oncemq {

@@ -92,30 +92,32 @@ void PartitionState::Assign(const AssignFacts& facts, BootTime now, Actions& act
   safe_until_ = BootTime{};  // an earlier assignment proves nothing
   phase_ = PartitionPhase::kRaising;
   retry_at_ = now + options_.session_timeout;
-  AskForOwn(actions);
+  RaiseOwnership(actions);
 }
 
-void PartitionState::AskForOwn(Actions& actions) const {
-  actions.emplace_back(RaiseOwnAction{id_, epoch_, std::max(facts_.metadata.own, own_) + 1});
+void PartitionState::RaiseOwnership(Actions& actions) const {
+  actions.emplace_back(
+      RaiseOwnerEpochAction{id_, epoch_, std::max(facts_.metadata.owner_epoch, owner_epoch_) + 1});
 }
 
-void PartitionState::OwnRaised(uint32_t epoch, const Result<Own>& own, BootTime now,
-                               Actions& actions) {
+void PartitionState::OwnerEpochRaised(uint32_t epoch, const Result<OwnerEpoch>& owner_epoch,
+                                      BootTime now, Actions& actions) {
   const bool draining = phase_ == PartitionPhase::kDraining;
   if (epoch != epoch_ || (phase_ != PartitionPhase::kRaising && !draining)) {
     return;  // asked for an assignment that is over
   }
   if (draining) {
-    own_ = own.value_or(own_);  // the last commit has to name it: the window refuses older ones
-    raise_ += own ? 1 : 0;
+    // the last commit has to name it: the window refuses older ones
+    owner_epoch_ = owner_epoch.value_or(owner_epoch_);
+    raise_ += owner_epoch ? 1 : 0;
     return;
   }
-  if (!own) {
+  if (!owner_epoch) {
     retry_at_ =
         now + options_.store_retry;  // no ownership, no work: the partition waits for its store
     return;
   }
-  own_ = *own;
+  owner_epoch_ = *owner_epoch;
   raise_++;
   phase_ = PartitionPhase::kConfirming;
   retry_at_ = now;
@@ -124,11 +126,11 @@ void PartitionState::OwnRaised(uint32_t epoch, const Result<Own>& own, BootTime 
   }
 }
 
-void PartitionState::OwnLost(uint16_t raise, BootTime now, Actions& actions) {
+void PartitionState::OwnershipLost(uint16_t raise, BootTime now, Actions& actions) {
   if (phase_ == PartitionPhase::kActive && raise == raise_) {
     phase_ = PartitionPhase::kRaising;
     retry_at_ = now + options_.session_timeout;
-    AskForOwn(actions);
+    RaiseOwnership(actions);
   }
 }
 
@@ -169,7 +171,7 @@ void PartitionState::CommitAnswered(uint64_t number, CommitReply reply, BootTime
       if (phase_ == PartitionPhase::kConfirming && sent.confirms) {
         ONCEMQ_CHECK(sent.raise == raise_, "a commit confirms what it names (rule 9)");
         phase_ = PartitionPhase::kActive;
-        confirmed_own_ = own_;
+        confirmed_owner_epoch_ = owner_epoch_;
       }
       break;
     case CommitReply::kRefused:
@@ -236,7 +238,7 @@ bool PartitionState::Halt(int64_t offset, std::string why, Actions& actions) {
   return true;
 }
 
-void PartitionState::RunEnded(BootTime now, Actions& actions) {
+void PartitionState::BatchEnded(BootTime now, Actions& actions) {
   if (phase_ == PartitionPhase::kDraining && running == 0 && !commit_ && now >= retry_at_) {
     EndOfDrain(now, actions);
   }
@@ -247,7 +249,7 @@ void PartitionState::Tick(BootTime now, Actions& actions) {
     case PartitionPhase::kRaising:
       if (now >= retry_at_) {
         retry_at_ = now + options_.session_timeout;
-        AskForOwn(actions);
+        RaiseOwnership(actions);
       }
       break;
     case PartitionPhase::kConfirming:
@@ -319,7 +321,7 @@ void PartitionState::SendCommit(bool last, BootTime now, Actions& actions) {
   CommitMetadata& metadata = facts_.metadata;
   metadata.scope = options_.scope;
   metadata.recipe = options_.recipe;
-  metadata.own = own_;
+  metadata.owner_epoch = owner_epoch_;
   metadata.incarnation = facts_.incarnation;
   last ? NameUnfinished() : CallUnclean(reserve_.State());
   std::optional<FrontierSnapshot> fitting = SnapshotThatFits();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One partition's way through an assignment: raise own, confirm by an acknowledged commit, work,
-// commit, give back.
+// One partition's way through an assignment: raise the owner epoch, confirm by an acknowledged
+// commit, work, commit, give back.
 #pragma once
 
 #include <functional>
@@ -21,17 +21,18 @@ class PartitionState {
 
   using Actions = std::vector<Action>;
   void Assign(const AssignFacts& facts, BootTime now, Actions& actions);
-  void OwnRaised(uint32_t epoch, const Result<Own>& own, BootTime now, Actions& actions);
+  void OwnerEpochRaised(uint32_t epoch, const Result<OwnerEpoch>& owner_epoch, BootTime now,
+                        Actions& actions);
   // The window refused the ownership that raise number `raise` gave us, although we are assigned:
   // start over, unless we have done so since (rule 9).
-  void OwnLost(uint16_t raise, BootTime now, Actions& actions);
+  void OwnershipLost(uint16_t raise, BootTime now, Actions& actions);
   void CommitAnswered(uint64_t number, CommitReply reply, BootTime now, Actions& actions);
   void Revoke(BootTime deadline, BootTime now, Actions& actions);
   void Lost();
   // A policy refuses to go on behind `offset`. What is finished is still committed.
   // False: it had been halted before.
   bool Halt(int64_t offset, std::string why, Actions& actions);
-  void RunEnded(BootTime now, Actions& actions);  // a running delivery of this epoch was settled
+  void BatchEnded(BootTime now, Actions& actions);  // a running delivery of this epoch was settled
   void Tick(BootTime now, Actions& actions);
   std::optional<BootTime> NextTimer() const;
 
@@ -54,7 +55,7 @@ class PartitionState {
     return unknown && facts_.suspects.Contains(offset);
   }
   bool Made(const CommitMetadata& commit) const {
-    return confirmed_own_ != 0 && commit.own == confirmed_own_;
+    return confirmed_owner_epoch_ != 0 && commit.owner_epoch == confirmed_owner_epoch_;
   }
   // What is not with a worker goes back: nothing of it will run under this assignment.
   bool GivesUpQueued() const {
@@ -72,7 +73,7 @@ class PartitionState {
 
   PartitionPhase phase() const { return phase_; }
   uint32_t epoch() const { return epoch_; }
-  Own own() const { return own_; }
+  OwnerEpoch owner_epoch() const { return owner_epoch_; }
   uint16_t raise() const { return raise_; }
   BootTime safe_until() const { return safe_until_; }
   const AssignFacts& facts() const { return facts_; }
@@ -96,7 +97,7 @@ class PartitionState {
   LogTimes log_times;  // of what was admitted under the present assignment
 
  private:
-  void AskForOwn(Actions& actions) const;
+  void RaiseOwnership(Actions& actions) const;
   void SendCommit(bool last, BootTime now, Actions& actions);
   void Fenced(uint16_t raise);
   void NameUnfinished();
@@ -126,9 +127,9 @@ class PartitionState {
   Reserve reserve_;
   int64_t told_to_ = 0;   // no suspect that the handler is to be told of lies at or above it
   int64_t begun_to_ = 0;  // one above all that the last commit of the assignment has to name
-  Own own_ = 0;
-  Own confirmed_own_ = 0;  // the last one that an acknowledged commit has confirmed
-  uint16_t raise_ = 0;     // counts what own_ has been
+  OwnerEpoch owner_epoch_ = 0;
+  OwnerEpoch confirmed_owner_epoch_ = 0;  // the last one that an acknowledged commit has confirmed
+  uint16_t raise_ = 0;                    // counts what owner_epoch_ has been
   BootTime safe_until_{};
   BootTime retry_at_{};             // of a raise or a confirmation that was not answered
   BootTime last_commit_{};          // when the last one was sent

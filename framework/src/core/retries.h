@@ -20,7 +20,7 @@
 
 #include "oncemq/base/check.h"
 #include "oncemq/base/clock.h"
-#include "oncemq/framework/run.h"
+#include "oncemq/framework/batch.h"
 
 namespace oncemq {
 

@@ -14,13 +14,13 @@ Error Incident(std::string text) {
 
 // Whether the commit was made on top of this very store. A copy of it that has gone its own way,
 // one that was restored, or another host's: their commits say nothing about ours.
-bool IsContinuation(const Known& known, const CommitMetadata& metadata) {
+bool IsContinuation(const StoreKnowledge& known, const CommitMetadata& metadata) {
   return metadata.incarnation != 0 && (std::find(known.earlier.begin(), known.earlier.end(),
                                                  metadata.incarnation) != known.earlier.end() ||
                                        metadata.incarnation == known.incarnation);
 }
 
-bool Used(const Known& known) {
+bool Used(const StoreKnowledge& known) {
   return known.offset >= 0;
 }
 
@@ -30,7 +30,7 @@ std::string Position(int64_t offset) {
 
 // The first commit was announced and never landed, or nothing came of it: goes on where it was to
 // begin. Any other place would be a choice that nobody has made (rule 6).
-bool NothingDone(const Known& known, Assignment& assignment) {
+bool NothingDone(const StoreKnowledge& known, Assignment& assignment) {
   AssignFacts& facts = assignment.facts;
   auto first = Used(known) ? DecodeCommit(known.metadata, known.offset)
                            : Error{Code::kNotFound, Effect::kNone, "not used"};
@@ -45,7 +45,7 @@ bool NothingDone(const Known& known, Assignment& assignment) {
 // What was announced and whose commit never landed comes again, and is recognised. Where the log
 // has dropped it, nothing comes: then what was announced stands for the commit, or all of it would
 // count as skipped.
-void FollowAnnouncement(const Known& known, Assignment& assignment) {
+void FollowAnnouncement(const StoreKnowledge& known, Assignment& assignment) {
   AssignFacts& facts = assignment.facts;
   if (facts.start >= assignment.log.start || known.offset <= facts.start) {
     return;
@@ -59,7 +59,7 @@ void FollowAnnouncement(const Known& known, Assignment& assignment) {
 }
 
 // What an operator committed: below it nothing is known to be finished, but what this store knows.
-Status FitReset(const Known& known, const StoreRules& rules, Assignment& assignment) {
+Status FitReset(const StoreKnowledge& known, const StoreRules& rules, Assignment& assignment) {
   AssignFacts& facts = assignment.facts;
   if (rules.level == Level::kAtomic && Used(known) && facts.start > known.offset) {
     return Incident("a commit that is not ours stands at " + Position(facts.start) +
@@ -100,7 +100,7 @@ Status BeginAgain(Assignment& assignment) {
 }
 
 // At level atomic: the store's own announcement stands for the commit, where it is not ahead of it.
-Status FitAtomic(const Known& known, bool continues, Assignment& assignment) {
+Status FitAtomic(const StoreKnowledge& known, bool continues, Assignment& assignment) {
   AssignFacts& facts = assignment.facts;
   // A commit that counts nothing may follow an operator's reset, and then its store has the effects
   // of what came before.
@@ -156,7 +156,7 @@ Status FitAtomic(const Known& known, bool continues, Assignment& assignment) {
 
 // What an earlier assignment went on without, under `incomplete: run`. Nobody can tell whether all
 // of it is older than what the window remembers by now, so it is said, and stops nothing.
-void TellMissing(const Known& known, Assignment& assignment) {
+void TellMissing(const StoreKnowledge& known, Assignment& assignment) {
   const int64_t since = assignment.facts.metadata.since;
   if (known.from > since) {
     assignment.AddNotice("the window does not know what lies in [" + std::to_string(since) + ", " +
@@ -166,14 +166,14 @@ void TellMissing(const Known& known, Assignment& assignment) {
 }
 
 // Effects live elsewhere: ids that the store has lost, or never had, come back from the log.
-Status FitFromLog(const Known& known, bool continues, const StoreRules& rules,
+Status FitFromLog(const StoreKnowledge& known, bool continues, const StoreRules& rules,
                   Assignment& assignment) {
   AssignFacts& facts = assignment.facts;
   const bool has_all = continues && known.to >= facts.start;
-  assignment.window_lacks = !has_all || assignment.store_regressed;
+  assignment.window_lacks = !has_all || assignment.store_lost_writes;
   if (has_all) {
     // Else claims of handlers that ran are gone.
-    if (!assignment.store_regressed && rules.keeps_claims) {
+    if (!assignment.store_lost_writes && rules.keeps_claims) {
       WindowKnowsSuspects(facts);
     }
     facts.known_from = std::min(known.from, facts.start);
@@ -209,7 +209,7 @@ Status FitFromLog(const Known& known, bool continues, const StoreRules& rules,
 
 }  // namespace
 
-Status FitStore(const Known& known, const StoreRules& rules, Assignment& assignment) {
+Status FitStore(const StoreKnowledge& known, const StoreRules& rules, Assignment& assignment) {
   AssignFacts& facts = assignment.facts;
   facts.incarnation = known.incarnation;
   const int64_t reach = std::max(known.to, known.offset);

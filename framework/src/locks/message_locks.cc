@@ -35,7 +35,7 @@ void MessageLocks::Prepare(AcquireOptions& how, std::string& what) const {
   }
   how.what = what;
   if (source_->kind == LockSource::Kind::kAssignment) {
-    how.fence = Fence{0, own_};
+    how.fence = Fence{0, owner_epoch_};
   }
 }
 

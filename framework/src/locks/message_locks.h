@@ -37,10 +37,10 @@ struct LockSource {
 class MessageLocks {
  public:
   // For the call that is about to come, which all of this outlives.
-  void Begin(const LockSource& source, const Message& message, Own own) {
+  void Begin(const LockSource& source, const Message& message, OwnerEpoch owner_epoch) {
     source_ = &source;
     message_ = &message;
-    own_ = own;
+    owner_epoch_ = owner_epoch;
   }
 
   Result<Granted<const Lease&>> Take(std::string_view name, AcquireOptions how);
@@ -62,7 +62,7 @@ class MessageLocks {
 
   const LockSource* source_ = nullptr;
   const Message* message_ = nullptr;
-  Own own_ = 0;
+  OwnerEpoch owner_epoch_ = 0;
   std::deque<Lease> leases_;  // handlers point to them
   Mutex mutex_;
   BootTime end_ GUARDED_BY(mutex_) = BootTime{};

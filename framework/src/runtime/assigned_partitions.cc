@@ -18,10 +18,10 @@ AssignedPartition& AssignedPartitions::At(PartitionId id) {
 void AssignedPartitions::Begin(PartitionId id, const AssignFacts& facts) {
   AssignedPartition& owned = At(id);
   owned.held = owned.seen = true;
-  owned.regressed = false;
+  owned.lost_writes = false;
   owned.flight = {.announcing = owned.flight.announcing};
   owned.assignments++;
-  std::erase(regressed_, id);
+  std::erase(lost_writes_, id);
   owned.unowned.clear();
   owned.failed.clear();
   owned.stopped.clear();
@@ -38,48 +38,51 @@ void AssignedPartitions::End(PartitionId id) {
     poll_.catch_up->End(id, poll_.released);
   }
   if (poll_.remote) {
-    poll_.desk->ForgetRaise(id);  // made later, it would refuse the next owner
+    poll_.history_thread->ForgetRaise(id);  // made later, it would refuse the next owner
   }
   partitions_[id].held = false;
   held_--;
 }
 
-void AssignedPartitions::Raise(const RaiseOwnAction& action) {
+void AssignedPartitions::Raise(const RaiseOwnerEpochAction& action) {
   const PartitionId id = action.partition;
   if (!Owns(id)) {
     return;
   }
   AssignedPartition& owned = partitions_[id];
-  WindowDesk::RaiseOwn job{.action = action, .source = owned.source, .partition = owned.partition};
+  HistoryThread::RaiseOwnerEpoch job{
+      .action = action, .source = owned.source, .partition = owned.partition};
   if (poll_.remote) {
     // A second one would refuse the ownership issued by the first.
     if (owned.raising != action.epoch) {
       owned.raising = action.epoch;
-      poll_.desk->Add(std::move(job));
+      poll_.history_thread->Add(std::move(job));
     }
     return;
   }
   if (poll_.parts.window != nullptr) {
-    job.own = poll_.parts.window->RaiseOwn(owned.source, owned.partition, action.floor);
+    job.owner_epoch =
+        poll_.parts.window->RaiseOwnerEpoch(owned.source, owned.partition, action.floor);
   } else {
-    const auto now = static_cast<Own>(poll_.parts.clock->Wall().micros);
-    job.own = owned.local_own = std::max({owned.local_own + 1, action.floor, now});
+    const auto now = static_cast<OwnerEpoch>(poll_.parts.clock->Wall().micros);
+    job.owner_epoch = owned.local_owner_epoch =
+        std::max({owned.local_owner_epoch + 1, action.floor, now});
   }
-  if (!job.own) {
-    (void)poll_.errors.Window("raise own", 1, job.own.error());
+  if (!job.owner_epoch) {
+    (void)poll_.errors.Window("raise own", 1, job.owner_epoch.error());
   }
   Raised(job);
 }
 
-void AssignedPartitions::Raised(const WindowDesk::RaiseOwn& job) {
+void AssignedPartitions::Raised(const HistoryThread::RaiseOwnerEpoch& job) {
   const PartitionId id = job.action.partition;
-  const Result<Own>& own = job.own;
+  const Result<OwnerEpoch>& owner_epoch = job.owner_epoch;
   AssignedPartition& owned = partitions_[id];
   owned.raising = owned.raising == job.action.epoch ? 0 : owned.raising;
   if (Runs(id, job.action.epoch)) {
-    owned.unowned = own ? "" : own.error().message;
-    Answered(id, own ? std::nullopt : std::optional<Error>(own.error()));
-    poll_.core.OwnRaised(id, job.action.epoch, own, poll_.Now());
+    owned.unowned = owner_epoch ? "" : owner_epoch.error().message;
+    Answered(id, owner_epoch ? std::nullopt : std::optional<Error>(owner_epoch.error()));
+    poll_.core.OwnerEpochRaised(id, job.action.epoch, owner_epoch, poll_.Now());
   }
 }
 
@@ -92,9 +95,9 @@ void AssignedPartitions::Answered(PartitionId id, const std::optional<Error>& fa
     poll_.core.Halt(id, failure->message);
   }
   if (failure && failure->code == Code::kRegressed) {
-    partitions_[id].regressed = true;
+    partitions_[id].lost_writes = true;
     if (Owns(id)) {
-      regressed_.push_back(id);
+      lost_writes_.push_back(id);
     }
   }
 }
@@ -102,11 +105,11 @@ void AssignedPartitions::Answered(PartitionId id, const std::optional<Error>& fa
 void AssignedPartitions::BeginUnprotected(PartitionId id, const PartitionName& name,
                                           const Assignment& assignment) {
   const WindowCapabilities& can = poll_.parts.window->capabilities();
-  std::optional<WindowLack>& lack = partitions_[id].lack;
+  std::optional<WindowLack>& missing_ids = partitions_[id].missing_ids;
   if (!assignment.window_lacks || !assignment.lost_since || poll_.options.ids_partition_owned ||
       can.level != Level::kOpaque) {
-    if (lack && !lack->until) {
-      lack.reset();  // another member has ended it
+    if (missing_ids && !missing_ids->until) {
+      missing_ids.reset();  // another member has ended it
     }
     return;
   }
@@ -115,36 +118,38 @@ void AssignedPartitions::BeginUnprotected(PartitionId id, const PartitionName& n
   int64_t to = facts.start;
   to = facts.suspects.empty() ? to : std::max(to, facts.suspects.ranges().back().to);
   to = map.empty() ? to : std::max(to, map.ranges().back().to);
-  const bool goes_on = lack && !lack->until;
-  lack = {.since = goes_on ? std::min(lack->since, *assignment.lost_since) : *assignment.lost_since,
-          .to = to,
-          .gap_from = facts.metadata.since,
-          .gap_to = std::max(facts.metadata.since, facts.known_from)};
+  const bool goes_on = missing_ids && !missing_ids->until;
+  missing_ids = {.since = goes_on ? std::min(missing_ids->since, *assignment.lost_since)
+                                  : *assignment.lost_since,
+                 .to = to,
+                 .gap_from = facts.metadata.since,
+                 .gap_to = std::max(facts.metadata.since, facts.known_from)};
   Log(LogLevel::kWarn, "runtime",
       "the window has lost ids of the partition: until it knows them again, their copies in other "
       "partitions may run once more, and are not told as uncertain",
       {{"topic", name.topic},
        {"partition", name.partition},
-       {"since_ms", poll_.WallAt(lack->since).micros / 1'000},
+       {"since_ms", poll_.WallAt(missing_ids->since).micros / 1'000},
        {"below_offset", to}});
 }
 
 // Finished ids are in the window before the frontier passes them.
 void AssignedPartitions::EndUnprotected() {
   for (PartitionId id = 0; id < partitions_.size(); id++) {
-    std::optional<WindowLack>& lack = partitions_[id].lack;
-    if (!lack || lack->until || !Owns(id) || (poll_.catch_up && poll_.catch_up->Busy(id))) {
+    std::optional<WindowLack>& missing_ids = partitions_[id].missing_ids;
+    if (!missing_ids || missing_ids->until || !Owns(id) ||
+        (poll_.catch_up && poll_.catch_up->Busy(id))) {
       continue;
     }
     const PartitionStatus status = poll_.core.Status(id);
-    if (status.phase != PartitionPhase::kActive || status.frontier < lack->to) {
+    if (status.phase != PartitionPhase::kActive || status.frontier < missing_ids->to) {
       continue;
     }
-    lack->until = poll_.now;
+    missing_ids->until = poll_.now;
     const PartitionName name = poll_.source->Name(id);
-    const int64_t since_ms = poll_.WallAt(lack->since).micros / 1'000;
+    const int64_t since_ms = poll_.WallAt(missing_ids->since).micros / 1'000;
     const int64_t until_ms = poll_.WallAt(poll_.now).micros / 1'000;
-    if (lack->gap_from == lack->gap_to) {
+    if (missing_ids->gap_from == missing_ids->gap_to) {
       Log(LogLevel::kWarn, "runtime", "the window knows all ids of the partition again",
           {{"topic", name.topic},
            {"partition", name.partition},
@@ -158,8 +163,8 @@ void AssignedPartitions::EndUnprotected() {
            {"partition", name.partition},
            {"unprotected_since_ms", since_ms},
            {"unprotected_until_ms", until_ms},
-           {"gap_from", lack->gap_from},
-           {"gap_to", lack->gap_to}});
+           {"gap_from", missing_ids->gap_from},
+           {"gap_to", missing_ids->gap_to}});
     }
   }
 }
@@ -168,13 +173,13 @@ void AssignedPartitions::NoteGap(PartitionId id, int64_t from, int64_t to) {
   if (poll_.stores) {
     poll_.stores->RaiseFrom(id, to);
   }
-  std::optional<WindowLack>& lack = At(id).lack;
-  if (!lack || lack->until || from >= to) {
+  std::optional<WindowLack>& missing_ids = At(id).missing_ids;
+  if (!missing_ids || missing_ids->until || from >= to) {
     return;
   }
-  const bool first = lack->gap_from == lack->gap_to;
-  lack->gap_from = first ? from : std::min(lack->gap_from, from);
-  lack->gap_to = first ? to : std::max(lack->gap_to, to);
+  const bool first = missing_ids->gap_from == missing_ids->gap_to;
+  missing_ids->gap_from = first ? from : std::min(missing_ids->gap_from, from);
+  missing_ids->gap_to = first ? to : std::max(missing_ids->gap_to, to);
 }
 
 }  // namespace oncemq

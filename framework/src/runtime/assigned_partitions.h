@@ -32,16 +32,16 @@ struct WindowLack {
 struct AssignedPartition {
   bool held = false;
   bool seen = false;
-  bool regressed = false;    // its store has, and it was not assigned since
-  uint32_t raising = 0;      // epoch of the ownership at the desk; 0 without one
+  bool lost_writes = false;  // its store has some, and it was not assigned since
+  uint32_t raising = 0;      // epoch of the ownership at the history thread; 0 without one
   uint32_t assignments = 0;  // so far
   uint32_t source = 0;       // coordinates for the window
   int32_t partition = 0;
-  Own local_own = 0;               // issued here where there is no window
-  std::string unowned;             // why no ownership could be raised
-  std::string failed;              // why the last call of window or journal failed
-  std::string stopped;             // why nothing more of it is handled in this assignment
-  std::optional<WindowLack> lack;  // the last one
+  OwnerEpoch local_owner_epoch = 0;       // issued here where there is no window
+  std::string unowned;                    // why no ownership could be raised
+  std::string failed;                     // why the last call of window or journal failed
+  std::string stopped;                    // why nothing more of it is handled in this assignment
+  std::optional<WindowLack> missing_ids;  // the last one
   CommitFlight::State flight;
 };
 
@@ -63,14 +63,14 @@ class AssignedPartitions {
   void Begin(PartitionId id, const AssignFacts& facts);
   void End(PartitionId id);
 
-  void Raise(const RaiseOwnAction& action);
-  // An answer of the desk.
-  void Raised(const WindowDesk::RaiseOwn& job);
+  void Raise(const RaiseOwnerEpochAction& action);
+  // An answer of the history thread.
+  void Raised(const HistoryThread::RaiseOwnerEpoch& job);
 
   void Answered(PartitionId id, const std::optional<Error>& failure);
   // Those with a regressed store, since the last call.
-  std::vector<PartitionId> TakeRegressed() { return std::exchange(regressed_, {}); }
-  void KeepRegressed(PartitionId id) { regressed_.push_back(id); }
+  std::vector<PartitionId> TakeRegressed() { return std::exchange(lost_writes_, {}); }
+  void KeepRegressed(PartitionId id) { lost_writes_.push_back(id); }
 
   // At the level opaque, where other partitions ask the same store for the same ids.
   void BeginUnprotected(PartitionId id, const PartitionName& name, const Assignment& assignment);
@@ -82,7 +82,7 @@ class AssignedPartitions {
   PollState& poll_;
   std::vector<AssignedPartition> partitions_;
   size_t held_ = 0;
-  std::vector<PartitionId> regressed_;
+  std::vector<PartitionId> lost_writes_;
 };
 
 }  // namespace oncemq

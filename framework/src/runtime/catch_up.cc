@@ -73,7 +73,8 @@ std::optional<Error> CatchUp::FailureOf(PartitionId partition) const {
   return partition < partitions_.size() ? partitions_[partition].failure : std::nullopt;
 }
 
-bool CatchUp::Waits(PartitionId partition, Own own, BootTime now, std::vector<void*>& released) {
+bool CatchUp::Waits(PartitionId partition, OwnerEpoch owner_epoch, BootTime now,
+                    std::vector<void*>& released) {
   if (partition >= partitions_.size()) {
     return false;
   }
@@ -83,7 +84,7 @@ bool CatchUp::Waits(PartitionId partition, Own own, BootTime now, std::vector<vo
     return progress.halted;
   }
   if (now >= progress.retry_at && progress.asked == 0) {
-    Put(partition, own, now, released);
+    Put(partition, owner_epoch, now, released);
   }
   return !progress.pending.empty();
 }
@@ -96,8 +97,8 @@ void CatchUp::GiveBehind(PartitionId partition, uint32_t most, std::vector<Arriv
   behind.erase(behind.begin(), end);
 }
 
-void CatchUp::Take(PartitionId partition, Own own, std::vector<Arrival>& arrivals, BootTime now,
-                   std::vector<void*>& released) {
+void CatchUp::Take(PartitionId partition, OwnerEpoch owner_epoch, std::vector<Arrival>& arrivals,
+                   BootTime now, std::vector<void*>& released) {
   if (partition >= partitions_.size() || !partitions_[partition].busy) {
     return;
   }
@@ -120,7 +121,7 @@ void CatchUp::Take(PartitionId partition, Own own, std::vector<Arrival>& arrival
   arrivals.erase(arrivals.begin(), end);
   progress.busy = !last;
   if (!progress.pending.empty()) {
-    Put(partition, own, now, released);
+    Put(partition, owner_epoch, now, released);
   } else if (last) {
     Finish(progress, now);
   }
@@ -130,7 +131,8 @@ void CatchUp::Take(PartitionId partition, Own own, std::vector<Arrival>& arrival
   }
 }
 
-void CatchUp::Put(PartitionId partition, Own own, BootTime now, std::vector<void*>& released) {
+void CatchUp::Put(PartitionId partition, OwnerEpoch owner_epoch, BootTime now,
+                  std::vector<void*>& released) {
   Progress& progress = partitions_[partition];
   requests_.clear();
   for (const Arrival& arrival : progress.pending) {
@@ -138,27 +140,27 @@ void CatchUp::Put(PartitionId partition, Own own, BootTime now, std::vector<void
       // With refusals in its range there is no catch-up. So the first copy of an id is the one that
       // ran, and the window takes the first.
       const Coordinates at{progress.source, progress.partition, arrival.offset};
-      requests_.push_back({arrival.id, at, own, arrival.time, arrival.fingerprint});
+      requests_.push_back({arrival.id, at, owner_epoch, arrival.time, arrival.fingerprint});
     }
   }
-  changes_.assign(requests_.size(), Change::kMade);
-  if (desk_ != nullptr) {
-    WindowDesk::Restore job{.partition = partition,
-                            .number = progress.asked = ++asked_,
-                            .requests = requests_,
-                            .changes = changes_};
+  changes_.assign(requests_.size(), MarkerChange::kMade);
+  if (history_thread_ != nullptr) {
+    HistoryThread::Restore job{.partition = partition,
+                               .number = progress.asked = ++asked_,
+                               .requests = requests_,
+                               .changes = changes_};
     job.ids.reserve(requests_.size());
     for (RestoreRequest& request : job.requests) {  // the messages may go before the answer comes
       request.id = job.ids.emplace_back(request.id);
     }
-    desk_->Add(std::move(job));
+    history_thread_->Add(std::move(job));
     return;
   }
   Take(progress, errors_.Window("restore", requests_.size(), window_->Restore(requests_, changes_)),
        now, released);
 }
 
-void CatchUp::Restored(const WindowDesk::Restore& answer, BootTime now,
+void CatchUp::Restored(const HistoryThread::Restore& answer, BootTime now,
                        std::vector<void*>& released) {
   Progress& progress = partitions_[answer.partition];
   if (progress.asked != answer.number) {
@@ -202,7 +204,7 @@ size_t CatchUp::KeepRefused(Progress& progress, std::vector<void*>& released) {
   size_t request = 0;
   for (const Arrival& arrival : progress.pending) {
     const bool sent = !arrival.id.empty();
-    if (sent && changes_[request++] != Change::kMade) {
+    if (sent && changes_[request++] != MarkerChange::kMade) {
       progress.pending[kept++] = arrival;
     } else {
       released.push_back(arrival.message);

@@ -14,18 +14,19 @@
 #include <utility>
 #include <vector>
 
+#include "history_thread.h"
 #include "oncemq/framework/assignment.h"
 #include "oncemq/framework/core.h"
 #include "store_errors.h"
-#include "window_desk.h"
 
 namespace oncemq {
 
 class CatchUp {
  public:
-  // `desk`: makes the calls of the window; nullptr: they are made here and now. All outlive it.
-  CatchUp(Window* window, StoreErrors& errors, WindowDesk* desk = nullptr)
-      : window_(window), errors_(errors), desk_(desk) {}
+  // `history_thread`: makes the calls of the window; nullptr: they are made here and now. All
+  // outlive it.
+  CatchUp(Window* window, StoreErrors& errors, HistoryThread* history_thread = nullptr)
+      : window_(window), errors_(errors), history_thread_(history_thread) {}
 
   // Settles from where to read, for a window that knows what came below `known` by itself and
   // nothing else. kInvalid: the log cannot give the rest, and `stop` says not to go on without.
@@ -44,10 +45,11 @@ class CatchUp {
   }
 
   // True while ids that an earlier call took are not in the window yet: don't read on.
-  bool Waits(PartitionId partition, Own own, BootTime now, std::vector<void*>& released);
+  bool Waits(PartitionId partition, OwnerEpoch owner_epoch, BootTime now,
+             std::vector<void*>& released);
 
-  // An answer of the desk.
-  void Restored(const WindowDesk::Restore& answer, BootTime now, std::vector<void*>& released);
+  // An answer of the history thread.
+  void Restored(const HistoryThread::Restore& answer, BootTime now, std::vector<void*>& released);
 
   // Appends at most `most` messages that were read together with the last of these ids and had to
   // wait for them: they come before what is read next.
@@ -55,8 +57,8 @@ class CatchUp {
 
   // Takes what lies below the start off the front of `arrivals` and puts it into the window. What
   // is left in `arrivals` may be admitted: nothing, while the window has not taken all.
-  void Take(PartitionId partition, Own own, std::vector<Arrival>& arrivals, BootTime now,
-            std::vector<void*>& released);
+  void Take(PartitionId partition, OwnerEpoch owner_epoch, std::vector<Arrival>& arrivals,
+            BootTime now, std::vector<void*>& released);
 
   // Every message below `end` was taken.
   void ReadTo(PartitionId partition, int64_t end, BootTime now);
@@ -107,24 +109,25 @@ class CatchUp {
     BootTime began{};
     BootTime retry_at{};
     std::optional<Error> failure;  // of the last putting
-    uint64_t asked = 0;            // number of the one that is with the desk; 0: none is
+    uint64_t asked = 0;            // number of the one that is with the history thread; 0: none is
     bool told = false;             // that ids are left alone
     std::vector<Arrival> pending;  // ids that are not in the window yet
     std::vector<Arrival> behind;   // what came right after them
   };
   static void NoteBegin(Progress& progress, BootTime now);
-  void Put(PartitionId partition, Own own, BootTime now, std::vector<void*>& released);
+  void Put(PartitionId partition, OwnerEpoch owner_epoch, BootTime now,
+           std::vector<void*>& released);
   void Take(Progress& progress, const Status& restored, BootTime now, std::vector<void*>& released);
   size_t KeepRefused(Progress& progress, std::vector<void*>& released);
   void Finish(Progress& progress, BootTime now);
 
   Window* const window_;
   StoreErrors& errors_;
-  WindowDesk* const desk_;
+  HistoryThread* const history_thread_;
   uint64_t asked_ = 0;
   std::vector<Progress> partitions_;
   std::vector<RestoreRequest> requests_;
-  std::vector<Change> changes_;
+  std::vector<MarkerChange> changes_;
   int64_t restored_ = 0;
 };
 

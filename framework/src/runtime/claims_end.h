@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// ClaimsEnd: until when the claims of a run surely last. Past it another process may hold one of
+// ClaimsEnd: until when the claims of a batch surely last. Past it another process may hold one of
 // the ids, so no further call of a handler begins (rule 13).
 //
-// Thread safety: Begin() and Claimed() belong to the driver of the run; the rest: any thread.
+// Thread safety: Begin() and Claimed() belong to the driver of the batch; the rest: any thread.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace oncemq {
 
 class ClaimsEnd {
  public:
-  // A run begins; it has no claims yet.
+  // A batch begins; it has no claims yet.
   void Begin() {
     MutexLock lock(mutex_);
     round_++;
@@ -34,12 +34,12 @@ class ClaimsEnd {
     until_.store(std::min(sent + lease_, last_), std::memory_order_relaxed);
   }
 
-  // Names the run for Renewed().
+  // Names the batch for Renewed().
   uint64_t round() const {
     MutexLock lock(mutex_);
     return round_;
   }
-  // All claims of that run were renewed by a call that was sent at `sent`.
+  // All claims of that batch were renewed by a call that was sent at `sent`.
   void Renewed(uint64_t round, BootTime sent) {
     MutexLock lock(mutex_);
     const BootTime until = until_.load(std::memory_order_relaxed);

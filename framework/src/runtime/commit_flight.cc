@@ -37,12 +37,12 @@ bool CommitFlight::Announce(CommitAction& commit) {
   if (!announcement) {
     return false;
   }
-  announcement->own = poll_.core.Status(id).own;
-  const std::optional<WindowLack>& lack = partitions_[id].lack;
-  announcement->whole = !lack || lack->until;
+  announcement->owner_epoch = poll_.core.Status(id).owner_epoch;
+  const std::optional<WindowLack>& missing_ids = partitions_[id].missing_ids;
+  announcement->whole = !missing_ids || missing_ids->until;
   partitions_[id].flight.announcing++;
   partitions_[id].flight.with_store_since = poll_.now;
-  poll_.desk->Add(WindowDesk::Announce{std::move(commit), *announcement, {}});
+  poll_.history_thread->Add(HistoryThread::Announce{std::move(commit), *announcement, {}});
   return true;
 }
 
@@ -68,7 +68,7 @@ std::optional<Announcement> CommitFlight::Plan(WindowStores& stores, const Commi
 
 // Without an announcement the core tries again later, as after a silent broker, or under a new
 // ownership.
-void CommitFlight::Announced(WindowDesk::Announce& job) {
+void CommitFlight::Announced(HistoryThread::Announce& job) {
   const PartitionId id = job.commit.partition;
   State& flight = partitions_[id].flight;
   flight.announcing--;
@@ -102,7 +102,7 @@ bool CommitFlight::End(const GiveBackAction& action) {
 
 void CommitFlight::Answered(PartitionId partition, uint64_t number, CommitReply reply) {
   if (poll_.stores && reply == CommitReply::kAcknowledged) {
-    Acknowledged(*poll_.stores, partition, number, poll_.core.Status(partition).own);
+    Acknowledged(*poll_.stores, partition, number, poll_.core.Status(partition).owner_epoch);
   }
   if (partitions_.Owns(partition)) {
     partitions_[partition].flight.unknown = reply == CommitReply::kUnknown;
@@ -111,11 +111,11 @@ void CommitFlight::Answered(PartitionId partition, uint64_t number, CommitReply 
 }
 
 void CommitFlight::Acknowledged(WindowStores& stores, PartitionId partition, uint64_t number,
-                                Own own) {
+                                OwnerEpoch owner_epoch) {
   OpenStore* const store = stores.Find(partition);
   if (store != nullptr && store->number == number) {
     Progress progress = store->progress;
-    progress.own = own;
+    progress.owner_epoch = owner_epoch;
     stores.Tell(progress);
   }
 }

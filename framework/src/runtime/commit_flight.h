@@ -19,8 +19,8 @@
 #include <optional>
 #include <vector>
 
+#include "history_thread.h"
 #include "oncemq/framework/core.h"
-#include "window_desk.h"
 #include "window_stores.h"
 
 namespace oncemq {
@@ -32,7 +32,7 @@ class CommitFlight {
  public:
   // One for each partition.
   struct State {
-    uint32_t announcing = 0;                   // commits with the desk, of any assignment
+    uint32_t announcing = 0;                   // commits with the history thread, of any assignment
     std::optional<BootTime> with_store_since;  // nothing of this assignment's commit was sent
     bool unknown = false;   // an earlier commit has got no answer, and may still land
     bool in_doubt = false;  // drained, but a commit of it may still be under way
@@ -46,8 +46,8 @@ class CommitFlight {
   void Send();
   // The partition is given back. True: in doubt.
   bool End(const GiveBackAction& action);
-  // An answer of the desk.
-  void Announced(WindowDesk::Announce& job);
+  // An answer of the history thread.
+  void Announced(HistoryThread::Announce& job);
   void Answered(PartitionId partition, uint64_t number, CommitReply reply);
 
   // The announcement due before the commit is sent, if any. The window knows the partition below
@@ -55,7 +55,8 @@ class CommitFlight {
   static std::optional<Announcement> Plan(WindowStores& stores, const CommitAction& commit,
                                           int64_t known_to);
   // The broker has it, so the window may forget, unless a later commit was announced.
-  static void Acknowledged(WindowStores& stores, PartitionId partition, uint64_t number, Own own);
+  static void Acknowledged(WindowStores& stores, PartitionId partition, uint64_t number,
+                           OwnerEpoch owner_epoch);
 
  private:
   bool Announce(CommitAction& commit);

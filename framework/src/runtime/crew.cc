@@ -79,7 +79,7 @@ Crew::Stand Crew::StandInFor(const JobPtr& job) {
 Driven Crew::Drive(Job& job) const {
   // A copy: an abandoned thread outlives this object, not what it shares.
   const std::shared_ptr<Shared> shared = shared_;
-  const Driven driven = DriveRun(job, *shared->handler, shared->tools);
+  const Driven driven = DriveBatch(job, *shared->handler, shared->tools);
   if (driven == Driven::kAbandoned) {
     Left(*shared);
   }
@@ -100,7 +100,7 @@ void Crew::Work(Shared& shared) {
       job = std::move(shared.waiting.front());
       shared.waiting.pop_front();
     }
-    if (DriveRun(*job, *shared.handler, shared.tools) == Driven::kAbandoned) {
+    if (DriveBatch(*job, *shared.handler, shared.tools) == Driven::kAbandoned) {
       return Left(shared);
     }
     bool superfluous = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Crew: the threads that run handlers, and the runs on their way to them and back.
+// Crew: the threads that run handlers, and the batches on their way to them and back.
 //
-// Promise: one lock and at most one wake for a run, not for a message. End() returns in bounded
+// Promise: one lock and at most one wake for a batch, not for a message. End() returns in bounded
 // time, also when a handler never does: its thread is let go, and ends by itself if the handler
 // ever returns.
 //
@@ -24,7 +24,7 @@ namespace oncemq {
 
 class Crew {
  public:
-  // `wake` is rung for every run that comes back. Tools and wake outlive End(). At most
+  // `wake` is rung for every batch that comes back. Tools and wake outlive End(). At most
   // `spare_workers` workers stand in at a time for others whose handlers hang.
   Crew(std::shared_ptr<const Handler> handler, const DriveTools& tools, Wake& wake,
        uint32_t spare_workers);
@@ -35,7 +35,7 @@ class Crew {
   // How many there were threads for.
   uint32_t StartWorkers(uint32_t count);
   // A thread for something else, joined by End() like a worker. `body` must own what it touches
-  // after an abandoned run. False, and a log line: the system gives no thread.
+  // after an abandoned batch. False, and a log line: the system gives no thread.
   // The name has at most 15 characters.
   [[nodiscard]] bool Spawn(const char* name, std::function<void()> body);
 
@@ -46,7 +46,7 @@ class Crew {
 
   Driven Drive(Job& job) const;
   void HandOver(JobPtr job);
-  // A run that came back by another way: driven by a thread that is no worker.
+  // A batch that came back by another way: driven by a thread that is no worker.
   void PutBack(JobPtr job);
   // Appends; true if there was something.
   bool TakeBack(std::vector<JobPtr>& jobs);

@@ -55,7 +55,7 @@ Outcome CallHandler(const Handler& handler, const Message& message, Context& con
   }
 }
 
-// What window or journal said of a call for this run: a failure is what its partition waits for.
+// What window or journal said of a call for this batch: a failure is what its partition waits for.
 Status Keep(Job& job, Status status) {
   if (!status) [[unlikely]] {
     job.failed = status.error();
@@ -63,15 +63,16 @@ Status Keep(Job& job, Status status) {
   return status;
 }
 
-// The batch that the run's handlers write into; false: there is none, though there should be.
-bool OpenEffects(Job& job, const RunItem& item, const DriveTools& tools) {
+// The EffectBatch that the batch's handlers write into; false: there is none, though there should
+// be.
+bool OpenEffects(Job& job, const BatchItem& item, const DriveTools& tools) {
   if (!job.machine.Atomic() || job.effects != nullptr) {
     return true;
   }
   std::vector<ClaimRequest> granted;
   const std::span<ClaimAnswer> answers = job.machine.claim_answers();
   for (size_t i = 0; i < job.machine.claims().size(); i++) {
-    if (answers[i].answer == Answer::kGranted) {
+    if (answers[i].answer == ClaimVerdict::kGranted) {
       granted.push_back(job.machine.claims()[i]);
     }
   }
@@ -132,7 +133,7 @@ void GiveNamesBack(Job& job, bool done) {
 
 // Calls the handler for everything that is granted. False: abandoned meanwhile.
 bool HandleAll(Job& job, const Handler& handler, const DriveTools& tools) {
-  RunMachine& machine = job.machine;
+  BatchMachine& machine = job.machine;
   int64_t tick = tools.clock->Tick();
   const BootTime begin = tools.clock->Boot();
   BootTime now = begin;
@@ -154,7 +155,7 @@ bool HandleAll(Job& job, const Handler& handler, const DriveTools& tools) {
     return machine.Next(present);
   };
   while (const Grant* grant = next()) {
-    const RunItem& item = *grant->item;
+    const BatchItem& item = *grant->item;
     if (!OpenEffects(job, item, tools)) {
       machine.StopHandling();
       continue;
@@ -163,9 +164,9 @@ bool HandleAll(Job& job, const Handler& handler, const DriveTools& tools) {
     if (grant->uncertain && machine.policy().level == Level::kOpaque) [[unlikely]] {
       LogUncertain(message, *grant);
     }
-    Context context(item.id, grant->token, item.own, grant->attempt, grant->uncertain,
+    Context context(item.id, grant->token, item.owner_epoch, grant->attempt, grant->uncertain,
                     job.watch.stop(), job.effects.get(), &job.locks);
-    job.locks.Begin(tools.locks, message, item.own);
+    job.locks.Begin(tools.locks, message, item.owner_epoch);
     job.watch.Enter();
     Outcome outcome = HandleOne(job, handler, message, context);
     const bool done = std::holds_alternative<Done>(outcome);
@@ -179,7 +180,7 @@ bool HandleAll(Job& job, const Handler& handler, const DriveTools& tools) {
       machine.StopHandling();
     }
   }
-  if (job.watch.EndHandling() != RunWatch::Ended::kOurs) {
+  if (job.watch.EndHandling() != BatchWatch::Ended::kOurs) {
     return false;
   }
   job.took += tools.clock->Boot() - begin;
@@ -188,7 +189,7 @@ bool HandleAll(Job& job, const Handler& handler, const DriveTools& tools) {
 
 // Below the level opaque the target knows of a later claim itself.
 void Claim(Job& job, const DriveTools& tools) {
-  RunMachine& machine = job.machine;
+  BatchMachine& machine = job.machine;
   const BootTime sent = tools.clock->Boot();
   const Status claimed = tools.window->Claim(machine.claims(), machine.claim_answers());
   if (claimed && machine.policy().level == Level::kOpaque) {
@@ -201,7 +202,7 @@ void Claim(Job& job, const DriveTools& tools) {
 // the leases still hold is asked once more then: the last handler may have returned long ago.
 Status Complete(Job& job, const DriveTools& tools) {
   const std::span<const CompleteRequest> requests = job.machine.completions();
-  const std::span<Change> changes = job.machine.changes();
+  const std::span<MarkerChange> changes = job.machine.changes();
   if (!job.machine.Atomic()) {
     return tools.window->Complete(requests, changes);
   }
@@ -209,7 +210,7 @@ Status Complete(Job& job, const DriveTools& tools) {
     Log(LogLevel::kWarn, "handler",
         "a lease was lost before the effects under it were written; the messages are retried",
         {{"partition", job.partition}, {"messages", requests.size()}});
-    std::fill_n(changes.begin(), requests.size(), Change::kFenced);
+    std::fill_n(changes.begin(), requests.size(), MarkerChange::kFenced);
     return {};
   }
   return tools.window->CompleteWith(*job.effects, requests, changes);
@@ -217,44 +218,44 @@ Status Complete(Job& job, const DriveTools& tools) {
 
 }  // namespace
 
-Driven DriveRun(Job& job, const Handler& handler, const DriveTools& tools) {
-  RunMachine& machine = job.machine;
+Driven DriveBatch(Job& job, const Handler& handler, const DriveTools& tools) {
+  BatchMachine& machine = job.machine;
   Window* const window = tools.window;
   const auto told = [&](std::string_view call, size_t requests, Status status) {
     return Keep(job, tools.errors->Window(call, requests, std::move(status)));
   };
-  machine.Start(job.run);
+  machine.Start(job.batch);
   job.effects.reset();
   job.failed.reset();
   job.took = microseconds(0);
   job.claims_end.Begin();
   for (;;) {
-    const std::span<Change> changes = machine.changes();
+    const std::span<MarkerChange> changes = machine.changes();
     switch (machine.step()) {
-      case RunStep::kRestore:
+      case BatchStep::kRestore:
         machine.Restored(told("restore", machine.restores().size(),
                               window->Restore(machine.restores(), changes)));
         break;
-      case RunStep::kClaim:
+      case BatchStep::kClaim:
         Claim(job, tools);
         break;
-      case RunStep::kRelease:
+      case BatchStep::kRelease:
         job.effects.reset();  // before handlers there are none, after them nothing was done
         machine.Released(told("release", machine.releases().size(),
                               window->Release(machine.releases(), changes)));
         break;
-      case RunStep::kRecord:
+      case BatchStep::kRecord:
         machine.Recorded(window == nullptr ? Status()
                                            : told("record uncertain", machine.uncertain().size(),
                                                   window->RecordUncertain(machine.uncertain())));
         break;
-      case RunStep::kHandle:
+      case BatchStep::kHandle:
         if (!HandleAll(job, handler, tools)) {
           job.locks.Release();
           return Driven::kAbandoned;
         }
         break;
-      case RunStep::kComplete: {
+      case BatchStep::kComplete: {
         job.watch.BeginCompleting(machine);
         const Status completed = Complete(job, tools);
         job.watch.EndCompleting();
@@ -263,7 +264,7 @@ Driven DriveRun(Job& job, const Handler& handler, const DriveTools& tools) {
         job.locks.Release();
         break;
       }
-      case RunStep::kJournal: {
+      case BatchStep::kJournal: {
         job.effects.reset();
         const auto first = tools.journal->Append(machine.journal_entries());
         const Status status = first ? Status() : Status(first.error());
@@ -272,12 +273,12 @@ Driven DriveRun(Job& job, const Handler& handler, const DriveTools& tools) {
             first.value_or(0));
         break;
       }
-      case RunStep::kPark:
+      case BatchStep::kPark:
         job.effects.reset();
         machine.Parked(
             told("park", machine.parks().size(), window->Park(machine.parks(), changes)));
         break;
-      case RunStep::kSettled:
+      case BatchStep::kSettled:
         job.effects.reset();
         job.locks.Release();
         job.watch.End();

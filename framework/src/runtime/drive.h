@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DriveRun: does for one run what its RunMachine asks for, with the real window, handler and
+// DriveBatch: does for one batch what its BatchMachine asks for, with the real window, handler and
 // journal. The poll thread and the workers share it.
 #pragma once
 
@@ -11,7 +11,7 @@
 namespace oncemq {
 
 struct DriveTools {
-  Window* window = nullptr;    // may be nullptr, with RunPolicy::window false
+  Window* window = nullptr;    // may be nullptr, with BatchPolicy::window false
   Journal* journal = nullptr;  // may be nullptr, with RejectPolicy::kStop
   const Clock* clock = nullptr;
   StoreErrors* errors = nullptr;
@@ -24,10 +24,10 @@ enum class Driven : uint8_t {
                // touched
 };
 
-// The run is in job.run, with at least one message. The user's exceptions end here, and nowhere
+// The batch is in job.batch, with at least one message. The user's exceptions end here, and nowhere
 // else: one is a Retry.
 //
 // Thread safety: one thread for each job. Blocks: as long as window, handler and journal do.
-Driven DriveRun(Job& job, const Handler& handler, const DriveTools& tools);
+Driven DriveBatch(Job& job, const Handler& handler, const DriveTools& tools);
 
 }  // namespace oncemq

@@ -11,7 +11,7 @@ namespace oncemq {
 // Results of this assignment may be gone from the store, so nothing more of it is committed. The
 // next assignment compares store and commit (FitStore) and reads the rest again. An announcement
 // under way must end first. It would claim the lost results in the newly opened store.
-void GroupEvents::AssignRegressedAnew() {
+void GroupEvents::AssignLostWritesAnew() {
   for (const PartitionId id : partitions_.TakeRegressed()) {
     const bool goes = stopping_ || rejoining_ ||
                       poll_.core.Status(id).phase == PartitionPhase::kDraining;  // its commits fail
@@ -39,7 +39,7 @@ void GroupEvents::GiveBack(const GiveBackAction& action) {
   }
   const bool runs_on = pool_.InUse(action.partition);
   if (runs_on) {
-    pool_.StopRunsOf(action.partition, poll_.now);  // another member may own it at once
+    pool_.StopBatchesOf(action.partition, poll_.now);  // another member may own it at once
   }
   disorder_ |= stopping_ && (runs_on || action.leave_group);
   partitions_.End(action.partition);
@@ -109,7 +109,7 @@ void GroupEvents::Revoked(PartitionId partition) {
 
 void GroupEvents::Drain(PartitionId partition) {
   const BootTime deadline = poll_.now + poll_.options.drain_deadline;
-  pool_.StopRunsOf(partition, deadline - poll_.options.drain_deadline / 4);
+  pool_.StopBatchesOf(partition, deadline - poll_.options.drain_deadline / 4);
   poll_.core.Revoke(partition, deadline, poll_.now);
 }
 
@@ -136,7 +136,7 @@ void GroupEvents::Lost(PartitionId partition) {
 // At once and without a commit. Runs that are under way end by their tokens.
 void GroupEvents::LetGo(PartitionId partition) {
   partitions_.End(partition);
-  pool_.StopRunsOf(partition, poll_.now);
+  pool_.StopBatchesOf(partition, poll_.now);
   if (poll_.stores) {
     poll_.stores->CloseLater(partition, HandlersMayActUntil());
   }
@@ -154,9 +154,9 @@ std::optional<Status> GroupEvents::Prepare(PartitionId partition, const Partitio
                                            Assignment& assignment) {
   if (poll_.stores) {
     AssignedPartition& owned = partitions_.At(partition);
-    assignment.store_regressed = owned.regressed;
+    assignment.store_lost_writes = owned.lost_writes;
     const auto ready = poll_.stores->Prepare(partition, name, assignment, poll_.now);
-    owned.regressed = assignment.store_regressed;  // the store says so once
+    owned.lost_writes = assignment.store_lost_writes;  // the store says so once
     if (ready && *ready) {
       partitions_.BeginUnprotected(partition, name, assignment);
       poll_.stores->AwaitAssigned(partition, HandlersMayActUntil());

@@ -22,7 +22,7 @@ class GroupEvents final : public SourceEvents {
       : poll_(poll), partitions_(partitions), flight_(flight), pool_(pool), reporter_(reporter) {}
 
   void GiveBack(const GiveBackAction& action);
-  void AssignRegressedAnew();
+  void AssignLostWritesAnew();
   // Stores without use, or after their time.
   void CloseStores();
   void RejoinWhenDrained();

@@ -21,7 +21,7 @@
 
 #include "oncemq/base/mutex.h"
 #include "oncemq/base/result.h"
-#include "oncemq/framework/run_machine.h"
+#include "oncemq/framework/batch_machine.h"
 
 namespace oncemq {
 

@@ -93,8 +93,8 @@ void Keeper::Run() {
 
 bool Keeper::Look(const JobPtr& job) {
   const BootTime now = clock_.Boot();
-  const uint64_t round = job->claims_end.round();  // before the look: of no later run
-  RunWatch::Look look = job->watch.Tick(now, options_.renew_every);
+  const uint64_t round = job->claims_end.round();  // before the look: of no later batch
+  BatchWatch::Look look = job->watch.Tick(now, options_.renew_every);
   if (look.stop_due) {
     TellStop(*job, look.stop);
   }
@@ -109,15 +109,15 @@ bool Keeper::Look(const JobPtr& job) {
   return look.under_way || take_over_due_;
 }
 
-// Not here: the user's callbacks may block, and all other runs need the keeper.
+// Not here: the user's callbacks may block, and all other batches need the keeper.
 void Keeper::TellStop(Job& job, const std::stop_source& stop) {
   if (job.watch.TellStop(stop) && !stops_.Request(stop)) {
     job.watch.NotTold(stop);
   }
 }
 
-// A slow server delays no stop and no take-over. On disk each run is renewed by itself: a store of
-// one partition that fails says nothing about the others.
+// A slow server delays no stop and no take-over. On disk each batch is renewed by itself: a store
+// of one partition that fails says nothing about the others.
 void Keeper::AskForRenewals() {
   if (due_.empty()) {
     return;
@@ -176,7 +176,7 @@ void Keeper::Renew(std::span<const Renewal> renewals) {
 // The failure may be of one renewal. A loss in a partition is found by a call for each. A row that
 // somebody has locked looks like an outage, where each call may take seconds. So halves are asked,
 // and a half that fails is split again if the other one did not: an outage costs two calls more,
-// one such row among 16 runs eight. Locked rows in both halves pass for an outage.
+// one such row among 16 batches eight. Locked rows in both halves pass for an outage.
 void Keeper::Split(std::span<const Renewal> renewals, const Error& why) {
   if (renewals.size() <= 1) {
     return NotRenewed(renewals, why);
@@ -200,7 +200,7 @@ void Keeper::Split(std::span<const Renewal> renewals, const Error& why) {
   }
 }
 
-// A run is told to stop if one of its claims belongs to somebody else now.
+// A batch is told to stop if one of its claims belongs to somebody else now.
 Status Keeper::Ask(std::span<const Renewal> renewals) {
   std::vector<RenewRequest> requests;
   for (const Renewal& renewal : renewals) {
@@ -208,7 +208,7 @@ Status Keeper::Ask(std::span<const Renewal> renewals) {
       requests.push_back({claim.id, claim.token, claim.at});
     }
   }
-  std::vector<Change> changes(requests.size());
+  std::vector<MarkerChange> changes(requests.size());
   const BootTime sent = clock_.Boot();
   const Status renewed =
       errors_.Window("renew", requests.size(), window_->Renew(requests, changes));
@@ -216,7 +216,7 @@ Status Keeper::Ask(std::span<const Renewal> renewals) {
   for (const Renewal& renewal : renewals) {
     const auto end = change + static_cast<ptrdiff_t>(renewal.claims.size());
     if (renewed && renewal.job) {
-      const bool fenced = std::find(change, end, Change::kFenced) != end;
+      const bool fenced = std::find(change, end, MarkerChange::kFenced) != end;
       fenced ? TellStop(*renewal.job, renewal.stop)
              : renewal.job->claims_end.Renewed(renewal.round, sent);
     }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeper: a thread that watches the runs whose handlers take long. It renews their claims (rule
+// Keeper: a thread that watches the batches whose handlers take long. It renews their claims (rule
 // 13), asks them to stop when their right to run ends, and tells when handlers keep the poll
 // thread.
 //
-// It looks several times a poll budget while runs are on their way, and sleeps while there are
-// none. All renewals that are due go to a server in one call: with a call for each run, 16 runs and
-// calls of 1.9 s the last one would come after the lease of 30 s.
+// It looks several times a poll budget while batches are on their way, and sleeps while there are
+// none. All renewals that are due go to a server in one call: with a call for each batch, 16
+// batches and calls of 1.9 s the last one would come after the lease of 30 s.
 //
 // Thread safety: any thread.
 #pragma once
@@ -28,10 +28,10 @@ class Keeper {
  public:
   struct Options {
     microseconds poll_budget{100'000};     // longest time of handlers on the poll thread
-    microseconds renew_every{10'000'000};  // between renewals of one run's claims
+    microseconds renew_every{10'000'000};  // between renewals of one batch's claims
     bool remote = false;                   // renewals wait for a server: on a thread of their own
   };
-  // `take_over` is called on the keeper's thread when a run has used up the poll budget and was
+  // `take_over` is called on the keeper's thread when a batch has used up the poll budget and was
   // demoted; until it says true, it is called again. `window` may be nullptr.
   Keeper(const Options& options, Window* window, const Clock& clock, StoreErrors& errors,
          StopCaller& stops, std::function<bool()> take_over);
@@ -43,14 +43,14 @@ class Keeper {
   [[nodiscard]] bool Start();
   // From now on, for the keeper's lifetime.
   void Watch(JobPtr job);
-  // A run begins.
+  // A batch begins.
   void Nudge();
-  // Claims of no run, whose completions are owed. Nothing is renewed where claims need no server.
+  // Claims of no batch, whose completions are owed. Nothing is renewed where claims need no server.
   void RenewOwed(std::vector<HeldClaim> claims);
 
  private:
   struct Renewal {
-    JobPtr job;  // nullptr: claims of no run
+    JobPtr job;  // nullptr: claims of no batch
     std::vector<HeldClaim> claims;
     std::stop_source stop{std::nostopstate};
     uint64_t round = 0;  // of the job's claims

@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint32_t kReadAtOnce = 1000;
 constexpr milliseconds kLongestSleep{100};  // a wake-up of librdkafka's queues may be lost
-constexpr microseconds kSlowRunsEvery{50'000};
+constexpr microseconds kSlowBatchesEvery{50'000};
 constexpr milliseconds kCloseWithin{5'000};  // for leaving the group, once everything is given back
 
 uint32_t UsefulCredit(const CoreOptions& core) {
@@ -33,10 +33,11 @@ void PollLoop::Connect(const PollParts& parts) {
   const WindowCapabilities& can = parts.window->capabilities();
   poll_.remote = can.remote;
   if (can.keeps_history || can.remote) {
-    poll_.desk.emplace(parts.window, poll_.errors, *parts.wake);
+    poll_.history_thread.emplace(parts.window, poll_.errors, *parts.wake);
   }
   if (poll_.options.catch_up > 0) {
-    poll_.catch_up.emplace(parts.window, poll_.errors, poll_.remote ? &*poll_.desk : nullptr);
+    poll_.catch_up.emplace(parts.window, poll_.errors,
+                           poll_.remote ? &*poll_.history_thread : nullptr);
   }
   if (can.keeps_history) {
     const StoreRules rules{.level = can.level,
@@ -44,7 +45,7 @@ void PollLoop::Connect(const PollParts& parts) {
                            .run_incomplete = poll_.options.incomplete == IncompletePolicy::kRun,
                            .keeps_claims = can.keeps_claims};
     poll_.stores.emplace(parts.window, WindowStores::Options{parts.owner, rules}, poll_.errors,
-                         poll_.remote ? &*poll_.desk : nullptr);
+                         poll_.remote ? &*poll_.history_thread : nullptr);
   }
 }
 
@@ -74,7 +75,7 @@ bool PollLoop::Round() {
   bool busy = SettleReturned();
   busy |= TakeAnswers();
   Act();
-  group_.AssignRegressedAnew();
+  group_.AssignLostWritesAnew();
   if (pool_.workers() == 0) {
     if (!HandleHere(busy)) {
       return false;
@@ -88,12 +89,12 @@ bool PollLoop::Round() {
   poll_.core.Tick(poll_.Now());
   Act();
   ReleaseMessages();
-  if (poll_.now >= slow_runs_at_) {
-    pool_.LookAfterSlowRuns();
+  if (poll_.now >= slow_batches_at_) {
+    pool_.LookAfterSlowBatches();
     group_.CloseStores();
     partitions_.EndUnprotected();
     RenewOwedClaims();
-    slow_runs_at_ = poll_.now + kSlowRunsEvery;
+    slow_batches_at_ = poll_.now + kSlowBatchesEvery;
   }
   reporter_.Publish(busy);
   if (!busy) {
@@ -111,7 +112,7 @@ bool PollLoop::HandleHere(bool& busy) {
       if (!ended || *ended == nullptr) {
         return ended.has_value();
       }
-      EndRun(*std::move(ended));
+      EndBatch(*std::move(ended));
       ReleaseMessages();
       busy = true;
       if (poll_.now >= round_began_ + poll_.options.poll_budget / 2) {
@@ -146,8 +147,8 @@ bool PollLoop::ReadFrom(PartitionId partition) {
     return false;  // an unread queue costs nothing
   }
   const bool behind = poll_.catch_up && poll_.catch_up->Busy(partition);
-  if (behind && poll_.catch_up->Waits(partition, poll_.core.Status(partition).own, poll_.now,
-                                      poll_.released)) {
+  if (behind && poll_.catch_up->Waits(partition, poll_.core.Status(partition).owner_epoch,
+                                      poll_.now, poll_.released)) {
     partitions_.Answered(partition, poll_.catch_up->FailureOf(partition));
     return false;
   }
@@ -169,7 +170,7 @@ bool PollLoop::ReadFrom(PartitionId partition) {
     return false;
   }
   if (behind) {
-    poll_.catch_up->Take(partition, poll_.core.Status(partition).own, arrivals_, poll_.now,
+    poll_.catch_up->Take(partition, poll_.core.Status(partition).owner_epoch, arrivals_, poll_.now,
                          poll_.released);
   }
   poll_.core.Admit(partition, arrivals_);
@@ -204,7 +205,7 @@ void PollLoop::Act() {
       return;
     }
     for (Action& action : actions_) {
-      if (const auto* raise = std::get_if<RaiseOwnAction>(&action)) {
+      if (const auto* raise = std::get_if<RaiseOwnerEpochAction>(&action)) {
         partitions_.Raise(*raise);
       } else if (auto* commit = std::get_if<CommitAction>(&action)) {
         flight_.Ask(std::move(*commit));
@@ -218,21 +219,21 @@ void PollLoop::Act() {
   }
 }
 
-// Answers of the desk.
+// Answers of the history thread.
 bool PollLoop::TakeAnswers() {
   answers_.clear();
-  if (!poll_.desk || !poll_.desk->Take(answers_)) {
+  if (!poll_.history_thread || !poll_.history_thread->Take(answers_)) {
     return false;
   }
-  for (WindowDesk::Job& job : answers_) {
-    if (const auto* raise = std::get_if<WindowDesk::RaiseOwn>(&job)) {
+  for (HistoryThread::Job& job : answers_) {
+    if (const auto* raise = std::get_if<HistoryThread::RaiseOwnerEpoch>(&job)) {
       partitions_.Raised(*raise);
-    } else if (auto* open = std::get_if<WindowDesk::Open>(&job)) {
+    } else if (auto* open = std::get_if<HistoryThread::Open>(&job)) {
       poll_.stores->Opened(*open, poll_.now);
       poll_.source->AskAgain();
-    } else if (auto* announce = std::get_if<WindowDesk::Announce>(&job)) {
+    } else if (auto* announce = std::get_if<HistoryThread::Announce>(&job)) {
       flight_.Announced(*announce);
-    } else if (const auto* restore = std::get_if<WindowDesk::Restore>(&job)) {
+    } else if (const auto* restore = std::get_if<HistoryThread::Restore>(&job)) {
       poll_.catch_up->Restored(*restore, poll_.now, poll_.released);
     }
   }
@@ -252,8 +253,8 @@ void PollLoop::GiveUpLostMarkers(Job& job) {
     return;
   }
   for (Settlement& settlement : job.machine.settlements()) {
-    if (settlement.fate == Fate::kPending && settlement.stage == Stage::kApplied) {
-      settlement.fate = Fate::kWithdrawn;  // as where the window says that it is not ours
+    if (settlement.fate == DeliveryFate::kPending && settlement.stage == Stage::kApplied) {
+      settlement.fate = DeliveryFate::kWithdrawn;  // as where the window says that it is not ours
       settlement.stage = Stage::kFresh;
       settlement.touched = true;
     }
@@ -263,7 +264,7 @@ void PollLoop::GiveUpLostMarkers(Job& job) {
 bool PollLoop::SettleReturned() {
   std::vector<JobPtr>& returned = pool_.TakeBack();
   for (JobPtr& job : returned) {
-    EndRun(std::move(job));
+    EndBatch(std::move(job));
   }
   if (!returned.empty()) {
     ReleaseMessages();
@@ -271,10 +272,10 @@ bool PollLoop::SettleReturned() {
   return !returned.empty();
 }
 
-void PollLoop::EndRun(JobPtr job) {
+void PollLoop::EndBatch(JobPtr job) {
   GiveUpLostMarkers(*job);
   poll_.core.Settle(job->machine.settlements(), poll_.Now());
-  // The present assignment was opened after the loss that a late run of an earlier one has met.
+  // The present assignment was opened after the loss that a late batch of an earlier one has met.
   const bool late = job->failed && job->failed->code == Code::kRegressed &&
                     job->assignment != partitions_[job->partition].assignments;
   if (!late) {
@@ -283,7 +284,7 @@ void PollLoop::EndRun(JobPtr job) {
   pool_.Idle(std::move(job));
 }
 
-// Twice as often as those of a run: part of the lease had passed before they were set aside.
+// Twice as often as those of a batch: part of the lease had passed before they were set aside.
 void PollLoop::RenewOwedClaims() {
   if (!poll_.remote || poll_.now < owed_renewed_at_ + poll_.options.renew_every / 2) {
     return;
@@ -345,7 +346,7 @@ void PollLoop::AskToStop() {
 RunReport PollLoop::Finish(bool handlers_ended) {
   RunReport report = reporter_.Make();
   poll_.catch_up.reset();
-  poll_.desk.reset();
+  poll_.history_thread.reset();
   if (poll_.stores) {
     poll_.stores->CloseAll();
   }

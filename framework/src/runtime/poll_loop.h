@@ -3,7 +3,7 @@
 // to handlers, outcomes back, and the core's actions to the broker and the window.
 //
 // Handlers run on this thread too, as long as they are quick. Where one is not, the keeper demotes
-// the run: the thread goes on with it as any worker would, and a new thread takes the poll loop
+// the batch: the thread goes on with it as any worker would, and a new thread takes the poll loop
 // over. So no handler, even one that never returns, keeps the member from its group.
 //
 // Thread safety: Poll() on one thread at a time; the rest from any.
@@ -23,14 +23,14 @@ class PollLoop {
   void Connect(const PollParts& parts);
 
   // The body of the poll thread. Returns at the end, or when another thread has taken over: one
-  // that calls Poll() while our run is demoted.
+  // that calls Poll() while our batch is demoted.
   void Poll();
   void AskToStop();
   void WaitUntilEnded() { reporter_.WaitUntilEnded(); }
   RunReport Report() const { return reporter_.Report(); }
   StoreErrors& errors() { return poll_.errors; }
 
-  // After the end, with no other thread left: what every run used, and the last report.
+  // After the end, with no other thread left: what every batch used, and the last report.
   const std::vector<JobPtr>& jobs() const { return pool_.jobs(); }
   RunReport Finish(bool handlers_ended);
 
@@ -42,7 +42,7 @@ class PollLoop {
   void Act();
   bool TakeAnswers();
   bool SettleReturned();
-  void EndRun(JobPtr job);
+  void EndBatch(JobPtr job);
   void GiveUpLostMarkers(Job& job);
   void RenewOwedClaims();
   void ReleaseMessages();
@@ -61,11 +61,11 @@ class PollLoop {
 
   std::vector<Arrival> arrivals_;
   std::vector<Action> actions_;
-  std::vector<WindowDesk::Job> answers_;
+  std::vector<HistoryThread::Job> answers_;
   std::vector<LeftBehind> left_behind_;
 
   BootTime round_began_{};
-  BootTime slow_runs_at_{};
+  BootTime slow_batches_at_{};
   BootTime owed_renewed_at_{};
   bool begun_ = false;
   bool closing_ = false;

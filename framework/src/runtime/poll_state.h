@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "catch_up.h"
+#include "history_thread.h"
 #include "oncemq/framework/runtime.h"
 #include "source.h"
 #include "store_errors.h"
 #include "wake.h"
-#include "window_desk.h"
 #include "window_stores.h"
 
 namespace oncemq {
@@ -41,8 +41,10 @@ struct PollState {
   PollParts parts = {};
   Core core{options.core};
   StoreErrors errors = {};
-  std::optional<WindowDesk> desk = {};      // where the window keeps the history of commits
-  bool remote = false;                      // the desk makes all calls: a server is far away
+  // where the window keeps the history of commits
+  std::optional<HistoryThread> history_thread = {};
+  // the history thread makes all calls: a server is far away
+  bool remote = false;
   std::optional<CatchUp> catch_up = {};     // where the window may forget
   std::optional<WindowStores> stores = {};  // where it keeps the history of commits
   std::vector<void*> released = {};

@@ -156,10 +156,10 @@ void RunReporter::TellPartitions(RunReport& report) {
     told_.push_back(id);
     PartitionName name = poll_.source->Name(id);
     PartitionReport one{std::move(name.topic), name.partition, poll_.core.Status(id), owned.source};
-    if (const auto& lack = owned.lack) {
-      one.unprotected = UnprotectedTime{poll_.WallAt(lack->since), std::nullopt};
-      if (lack->until) {
-        one.unprotected->until = poll_.WallAt(*lack->until);
+    if (const auto& missing_ids = owned.missing_ids) {
+      one.unprotected = UnprotectedTime{poll_.WallAt(missing_ids->since), std::nullopt};
+      if (missing_ids->until) {
+        one.unprotected->until = poll_.WallAt(*missing_ids->until);
       }
     }
     if (const auto waits = not_begun.find(id); waits != not_begun.end() && !owned.held) {

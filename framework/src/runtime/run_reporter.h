@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // RunReporter: tells how far each partition is, why it waits or is stopped, which message holds it
-// up, and when the run has ended.
+// up, and when the batch has ended.
 //
 // Thread safety: Report() and WaitUntilEnded() on any thread; the rest belongs to the poll thread.
 #pragma once

@@ -9,13 +9,14 @@
 
 namespace oncemq {
 
-// nullopt while it is with the desk. An answer too old is of an assignment without a begin.
+// nullopt while it is with the history thread. An answer too old is of an assignment without a
+// begin.
 std::optional<Status> WindowStores::Prepare(PartitionId partition, const PartitionName& name,
                                             Assignment& assignment, BootTime now) {
   constexpr milliseconds kGoodFor{2'000};
   const AssignFacts& facts = assignment.facts;
   const std::string owner = "cluster " + assignment.cluster + ", " + options_.owner;
-  if (desk_ == nullptr) {
+  if (history_thread_ == nullptr) {
     return Fit(partition, name, window_->Open({facts.source, facts.partition, name.topic, owner}),
                assignment);
   }
@@ -24,24 +25,24 @@ std::optional<Status> WindowStores::Prepare(PartitionId partition, const Partiti
     return std::nullopt;
   }
   if (found != opened_.end() && now < found->second.at + kGoodFor) {
-    const Result<Known> known = *std::move(found->second.known);
+    const Result<StoreKnowledge> known = *std::move(found->second.known);
     opened_.erase(found);
     return Fit(partition, name, known, assignment);
   }
   opened_[partition] = {};
-  desk_->Add(WindowDesk::Open{
+  history_thread_->Add(HistoryThread::Open{
       .partition = partition, .name = name, .source = facts.source, .owner = owner});
   return std::nullopt;
 }
 
 Status WindowStores::Fit(PartitionId partition, const PartitionName& name,
-                         const Result<Known>& known, Assignment& assignment) {
+                         const Result<StoreKnowledge>& known, Assignment& assignment) {
   if (!known) {
     return known.error();  // asked for again twice a second, or a stop: the member says which
   }
   AssignFacts& facts = assignment.facts;
   facts.source = known->source;
-  assignment.store_regressed |= known->regressed;
+  assignment.store_lost_writes |= known->lost_writes;
   if (Status fits = FitStore(*known, options_.rules, assignment); !fits) {
     window_->Close(facts.source, facts.partition);
     stores_.erase(partition);
@@ -67,10 +68,10 @@ Status WindowStores::Fit(PartitionId partition, const PartitionName& name,
 }
 
 void WindowStores::Tell(const Progress& progress) {
-  if (desk_ != nullptr) {
-    return desk_->Add(WindowDesk::Committed{progress});
+  if (history_thread_ != nullptr) {
+    return history_thread_->Add(HistoryThread::Committed{progress});
   }
-  Change change;
+  MarkerChange change;
   static_cast<void>(
       errors_.Window("committed", 1, window_->Committed({&progress, 1}, {&change, 1})));
 }

@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
+#include "history_thread.h"
 #include "oncemq/framework/store_fit.h"
 #include "source.h"
 #include "store_errors.h"
-#include "window_desk.h"
 
 namespace oncemq {
 
@@ -34,8 +34,12 @@ class WindowStores {
     StoreRules rules;
   };
   // `desk`: makes the calls of the window; nullptr: they are made here and now. All outlive it.
-  WindowStores(Window* window, Options options, StoreErrors& errors, WindowDesk* desk = nullptr)
-      : window_(window), options_(std::move(options)), errors_(errors), desk_(desk) {}
+  WindowStores(Window* window, Options options, StoreErrors& errors,
+               HistoryThread* history_thread = nullptr)
+      : window_(window),
+        options_(std::move(options)),
+        errors_(errors),
+        history_thread_(history_thread) {}
 
   // Only the space depends on it: a later commit forgets the rest.
   void Tell(const Progress& progress);
@@ -43,8 +47,8 @@ class WindowStores {
   // See SourceEvents::Prepare().
   std::optional<Status> Prepare(PartitionId partition, const PartitionName& name,
                                 Assignment& assignment, BootTime now);
-  // An answer of the desk.
-  void Opened(WindowDesk::Open& job, BootTime now) {
+  // An answer of the history thread.
+  void Opened(HistoryThread::Open& job, BootTime now) {
     opened_[job.partition] = {std::move(job.known), now};
   }
   // Its store is ready. If Assigned() does not follow, it is closed at `until`, for the next owner.
@@ -66,17 +70,18 @@ class WindowStores {
 
  private:
   struct StoreAnswer {
-    std::optional<Result<Known>> known;
+    std::optional<Result<StoreKnowledge>> known;
     BootTime at{};
   };
-  Status Fit(PartitionId partition, const PartitionName& name, const Result<Known>& known,
+  Status Fit(PartitionId partition, const PartitionName& name, const Result<StoreKnowledge>& known,
              Assignment& assignment);
 
   Window* const window_;
   const Options options_;
   StoreErrors& errors_;
-  WindowDesk* const desk_;
-  std::map<PartitionId, StoreAnswer> opened_;  // with the desk; the answered wait for Prepare()
+  HistoryThread* const history_thread_;
+  // with the history thread; the answered wait for Prepare()
+  std::map<PartitionId, StoreAnswer> opened_;
   std::map<PartitionId, OpenStore> stores_;
   std::map<PartitionId, BootTime> closing_;
   std::map<PartitionId, BootTime> unbegun_;

@@ -12,10 +12,10 @@
 namespace oncemq {
 namespace {
 
-constexpr uint32_t kRunHere = 128;       // fits a cache; no hand-off has to be paid for
-constexpr uint32_t kRunsPerWorker = 2;   // one at work, one waiting
-constexpr double kRunMicros = 5'000;     // the most for a run of slow handlers
-constexpr double kLeastRunMicros = 100;  // less is not worth the way to another thread
+constexpr uint32_t kBatchHere = 128;       // fits a cache; no hand-off has to be paid for
+constexpr uint32_t kBatchesPerWorker = 2;  // one at work, one waiting
+constexpr double kBatchMicros = 5'000;     // the most for a batch of slow handlers
+constexpr double kLeastBatchMicros = 100;  // less is not worth the way to another thread
 constexpr microseconds kDemotionMemory{
     60'000'000};  // one demotion a minute may be the machine's fault
 
@@ -52,7 +52,7 @@ void WorkerPool::TakeOver() {
 }
 
 std::optional<JobPtr> WorkerPool::RunHere() {
-  JobPtr job = Take(kRunHere, /*here=*/true);
+  JobPtr job = Take(kBatchHere, /*here=*/true);
   if (job == nullptr) {
     return nullptr;
   }
@@ -71,12 +71,12 @@ std::optional<JobPtr> WorkerPool::RunHere() {
 
 bool WorkerPool::HandOver() {
   bool any = false;
-  while (with_workers_ < uint64_t{workers_} * kRunsPerWorker) {
-    JobPtr job = Take(FittingRun(), /*here=*/false);
+  while (with_workers_ < uint64_t{workers_} * kBatchesPerWorker) {
+    JobPtr job = Take(FittingBatch(), /*here=*/false);
     if (job == nullptr) {
       break;
     }
-    job->size = static_cast<uint32_t>(job->run.items.size());
+    job->size = static_cast<uint32_t>(job->batch.items.size());
     with_workers_++;
     out_.push_back(job);
     poll_.parts.crew->HandOver(std::move(job));
@@ -85,7 +85,7 @@ bool WorkerPool::HandOver() {
   return any;
 }
 
-// nullptr if the core has no run.
+// nullptr if the core has no batch.
 JobPtr WorkerPool::Take(uint32_t most, bool here) {
   if (idle_.empty()) {
     // Machines share the process half of their tokens. The number of the job tells attempts apart.
@@ -95,14 +95,14 @@ JobPtr WorkerPool::Take(uint32_t most, bool here) {
     poll_.parts.keeper->Watch(idle_.back());
   }
   JobPtr& next = idle_.back();
-  if (!poll_.core.TakeRun(next->run, poll_.Now(), most)) {
+  if (!poll_.core.TakeBatch(next->batch, poll_.Now(), most)) {
     return nullptr;
   }
   JobPtr job = std::move(next);
   idle_.pop_back();
-  job->partition = job->run.items.front().partition;
+  job->partition = job->batch.items.front().partition;
   job->assignment = partitions_[job->partition].assignments;
-  job->watch.Reset(/*on_poll_thread=*/here, job->run.safe_until);
+  job->watch.Reset(/*on_poll_thread=*/here, job->batch.safe_until);
   job->drain_by = BootTime::max();
   job->on_worker = !here;
   poll_.parts.keeper->Nudge();
@@ -111,13 +111,13 @@ JobPtr WorkerPool::Take(uint32_t most, bool here) {
 
 // How many messages to hand over at once. Many are worth the hand-off, and few share the work of
 // slow handlers among all workers.
-uint32_t WorkerPool::FittingRun() const {
+uint32_t WorkerPool::FittingBatch() const {
   const double cost = std::max(cost_, 0.01);
   const uint32_t idle = with_workers_ < workers_ ? workers_ - with_workers_ : 1;
   const double ready = poll_.core.unfinished() - poll_.core.running();
   const double share = std::ceil(ready / static_cast<double>(idle));
-  return static_cast<uint32_t>(
-      std::clamp(share, std::max(1.0, kLeastRunMicros / cost), std::max(1.0, kRunMicros / cost)));
+  return static_cast<uint32_t>(std::clamp(share, std::max(1.0, kLeastBatchMicros / cost),
+                                          std::max(1.0, kBatchMicros / cost)));
 }
 
 std::vector<JobPtr>& WorkerPool::TakeBack() {
@@ -141,7 +141,7 @@ bool WorkerPool::InUse(PartitionId partition) const {
 }
 
 // In runs of the partition no further handler starts. The present one has to stop at `stop_at`.
-void WorkerPool::StopRunsOf(PartitionId partition, BootTime stop_at) {
+void WorkerPool::StopBatchesOf(PartitionId partition, BootTime stop_at) {
   for (const JobPtr& job : out_) {
     if (job->partition == partition) {
       job->drain_by = std::min(job->drain_by, stop_at);
@@ -151,9 +151,9 @@ void WorkerPool::StopRunsOf(PartitionId partition, BootTime stop_at) {
   }
 }
 
-// A long handler may run while commits keep the partition ours. The other messages of its run do
+// A long handler may run while commits keep the partition ours. The other messages of its batch do
 // not wait for it.
-void WorkerPool::LookAfterSlowRuns() {
+void WorkerPool::LookAfterSlowBatches() {
   std::vector<Settlement> settled;
   for (const JobPtr& job : out_) {
     if (job->watch.SettleOthers(poll_.now, poll_.options.poll_budget, settled)) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// WorkerPool: the runs on their way from the core to a handler and back, and the workers for them.
+// WorkerPool: the batches on their way from the core to a handler and back, and the workers for
+// them.
 //
 // Thread safety: none; belongs to the poll thread.
 #pragma once
@@ -20,23 +21,23 @@ class WorkerPool {
   // 0: handlers run on the poll thread.
   uint32_t workers() const { return workers_; }
   void Employ(uint32_t workers);
-  // The previous polling thread may still drive a run.
+  // The previous polling thread may still drive a batch.
   void TakeOver();
 
-  // On this thread. The run is to be settled, or nullptr if there is none. nullopt: another thread
-  // polls now, and nothing of the loop may be touched.
+  // On this thread. The batch is to be settled, or nullptr if there is none. nullopt: another
+  // thread polls now, and nothing of the loop may be touched.
   std::optional<JobPtr> RunHere();
-  // To the workers. True if there was a run.
+  // To the workers. True if there was a batch.
   bool HandOver();
   // Runs back from other threads, to be settled. Valid until the next call.
   std::vector<JobPtr>& TakeBack();
-  // The run is settled.
+  // The batch is settled.
   void Idle(JobPtr job) { idle_.push_back(std::move(job)); }
 
-  // Whether another thread drives a run of the partition.
+  // Whether another thread drives a batch of the partition.
   bool InUse(PartitionId partition) const;
-  void StopRunsOf(PartitionId partition, BootTime stop_at);
-  void LookAfterSlowRuns();
+  void StopBatchesOf(PartitionId partition, BootTime stop_at);
+  void LookAfterSlowBatches();
 
   // The jobs of all runs, after the end.
   const std::vector<JobPtr>& jobs() const { return jobs_; }
@@ -44,7 +45,7 @@ class WorkerPool {
 
  private:
   JobPtr Take(uint32_t most, bool here);
-  uint32_t FittingRun() const;
+  uint32_t FittingBatch() const;
   void StandIn(const JobPtr& job);
 
   PollState& poll_;

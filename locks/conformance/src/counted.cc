@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds that are counted: several of a name at a time, and no more than an ask allows.
+// Holds that are counted: several of a name at a time, and no more than a request allows.
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -13,7 +13,7 @@ namespace {
 constexpr milliseconds kLongWait{10'000};
 
 LOCK_TEST(IfNotCounted, ACountedAskIsRefusedWhereNobodyCounts) {
-  const Result<LockAnswer> answer = engine().Ask(AskOf(NewCounted(2)));
+  const Result<LockAnswer> answer = engine().Ask(RequestOf(NewCounted(2)));
   ASSERT_FALSE(answer.has_value());
   EXPECT_EQ(answer.error().code, Code::kInvalid);
   EXPECT_EQ(answer.error().effect, Effect::kNone);
@@ -27,7 +27,7 @@ LOCK_TEST(IfCounted, AsManyHoldANameAsTheLimitSays) {
     EXPECT_GT(answer.fence, last) << "each has a fence of its own";
     last = answer.fence;
   }
-  Asker busy = NewCounted(3);
+  Requester busy = NewCounted(3);
   busy.queue = false;
   EXPECT_EQ(Ask(busy).kind, Kind::kBusy);
   EXPECT_EQ(Ask(NewCounted(3)).kind, Kind::kQueued);
@@ -40,18 +40,18 @@ LOCK_TEST(IfCounted, AsManyHoldANameAsTheLimitSays) {
 }
 
 LOCK_TEST(IfCounted, ALimitOfOneExcludesLikeAWriter) {
-  const Asker holder = NewCounted(1);
+  const Requester holder = NewCounted(1);
   ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
-  const Asker next = NewCounted(1);
+  const Requester next = NewCounted(1);
   EXPECT_EQ(Ask(next).kind, Kind::kQueued);
   ASSERT_EQ(Free(holder), Freed::kYes);
   EXPECT_EQ(Ask(next).kind, Kind::kGranted);
 }
 
 LOCK_TEST(IfCounted, ACountedHoldAndAWriterExcludeEachOther) {
-  const Asker one = NewCounted(3);
-  const Asker writer = New();
-  const Asker late = NewCounted(3);
+  const Requester one = NewCounted(3);
+  const Requester writer = New();
+  const Requester late = NewCounted(3);
   ASSERT_EQ(Ask(one).kind, Kind::kGranted);
   ASSERT_EQ(Ask(writer).kind, Kind::kQueued);
   EXPECT_EQ(Ask(late).kind, Kind::kQueued) << "those who keep coming would starve the writer";
@@ -63,9 +63,9 @@ LOCK_TEST(IfCounted, ACountedHoldAndAWriterExcludeEachOther) {
 }
 
 LOCK_TEST(IfCountedAndShared, ACountedHoldAndAReaderExcludeEachOther) {
-  const Asker counted = NewCounted(3);
-  const Asker reader = NewReader();
-  const Asker late = NewCounted(3);
+  const Requester counted = NewCounted(3);
+  const Requester reader = NewReader();
+  const Requester late = NewCounted(3);
   ASSERT_EQ(Ask(counted).kind, Kind::kGranted);
   ASSERT_EQ(Ask(reader).kind, Kind::kQueued);
   EXPECT_EQ(Ask(late).kind, Kind::kQueued);
@@ -76,10 +76,10 @@ LOCK_TEST(IfCountedAndShared, ACountedHoldAndAReaderExcludeEachOther) {
 }
 
 LOCK_TEST(IfCounted, AFreedPlaceIsForTheFirstWhoWaits) {
-  const Asker one = NewCounted(2);
-  const Asker two = NewCounted(2);
-  const Asker first = NewCounted(2);
-  const Asker second = NewCounted(2);
+  const Requester one = NewCounted(2);
+  const Requester two = NewCounted(2);
+  const Requester first = NewCounted(2);
+  const Requester second = NewCounted(2);
   ASSERT_EQ(Ask(one).kind, Kind::kGranted);
   ASSERT_EQ(Ask(two).kind, Kind::kGranted);
   ASSERT_EQ(Ask(first).kind, Kind::kQueued);
@@ -92,12 +92,12 @@ LOCK_TEST(IfCounted, AFreedPlaceIsForTheFirstWhoWaits) {
 }
 
 LOCK_TEST(IfCounted, EachOfThoseWhoseTurnItIsMayAskFirst) {
-  const Asker one = NewCounted(2);
-  const Asker two = NewCounted(2);
-  const Asker first = NewCounted(2);
-  const Asker second = NewCounted(2);
-  for (const Asker& asker : {one, two}) {
-    ASSERT_EQ(Ask(asker).kind, Kind::kGranted);
+  const Requester one = NewCounted(2);
+  const Requester two = NewCounted(2);
+  const Requester first = NewCounted(2);
+  const Requester second = NewCounted(2);
+  for (const Requester& requester : {one, two}) {
+    ASSERT_EQ(Ask(requester).kind, Kind::kGranted);
   }
   ASSERT_EQ(Ask(first).kind, Kind::kQueued);
   ASSERT_EQ(Ask(second).kind, Kind::kQueued);
@@ -109,10 +109,10 @@ LOCK_TEST(IfCounted, EachOfThoseWhoseTurnItIsMayAskFirst) {
 
 LOCK_TEST(IfCounted, EachHoldIsExtendedAndEndsByItself) {
   UntilInTime([&](milliseconds lasts) {
-    Asker one = NewCounted(2);
-    Asker two = NewCounted(2);
-    const Asker three = NewCounted(2);
-    const Asker four = NewCounted(2);
+    Requester one = NewCounted(2);
+    Requester two = NewCounted(2);
+    const Requester three = NewCounted(2);
+    const Requester four = NewCounted(2);
     one.lasts = two.lasts = lasts;
     EXPECT_EQ(Ask(one).kind, Kind::kGranted);
     BootTime since = BootNow();
@@ -135,16 +135,16 @@ LOCK_TEST(IfCounted, EachHoldIsExtendedAndEndsByItself) {
     judge(asked, Ask(two).fence == fence, "a repeated ask finds its own hold");
     EXPECT_EQ(Ask(three).kind, Kind::kGranted);
     judge(since, Ask(four).kind != Kind::kGranted, "a third one");
-    for (const Asker& asker : {one, two, three, four}) {
-      Free(asker);
+    for (const Requester& requester : {one, two, three, four}) {
+      Free(requester);
     }
     return in_time;
   });
 }
 
 LOCK_TEST(IfCounted, AnEvictionAndAnAskBackMeanTheRightHolds) {
-  const Asker one = NewCounted(2);
-  const Asker two = NewCounted(2);
+  const Requester one = NewCounted(2);
+  const Requester two = NewCounted(2);
   const Fence fence = Ask(one).fence;
   ASSERT_EQ(Ask(two).kind, Kind::kGranted);
   EXPECT_EQ(*engine().AskBack("x"), 2u);
@@ -157,9 +157,9 @@ LOCK_TEST(IfCounted, AnEvictionAndAnAskBackMeanTheRightHolds) {
 // Nothing is kept of a limit but with those who wait.
 LOCK_TEST(IfCounted, EachAskIsJudgedByItsOwnLimit) {
   ASSERT_EQ(Ask(NewCounted(1)).kind, Kind::kGranted);
-  const Asker three = NewCounted(3);
+  const Requester three = NewCounted(3);
   ASSERT_EQ(Ask(three).kind, Kind::kGranted);
-  Asker two = NewCounted(2);
+  Requester two = NewCounted(2);
   two.queue = false;
   EXPECT_EQ(Ask(two).kind, Kind::kBusy);
   EXPECT_EQ(Ask(NewCounted(3)).kind, Kind::kGranted);
@@ -167,10 +167,10 @@ LOCK_TEST(IfCounted, EachAskIsJudgedByItsOwnLimit) {
 }
 
 LOCK_TEST(IfCounted, WhoWaitsWithALowLimitIsNotPassedByHigherOnes) {
-  const Asker one = NewCounted(4);
-  const Asker two = NewCounted(4);
-  const Asker low = NewCounted(1);
-  const Asker high = NewCounted(4);
+  const Requester one = NewCounted(4);
+  const Requester two = NewCounted(4);
+  const Requester low = NewCounted(1);
+  const Requester high = NewCounted(4);
   ASSERT_EQ(Ask(one).kind, Kind::kGranted);
   ASSERT_EQ(Ask(two).kind, Kind::kGranted);
   ASSERT_EQ(Ask(low).kind, Kind::kQueued);
@@ -184,12 +184,12 @@ LOCK_TEST(IfCounted, WhoWaitsWithALowLimitIsNotPassedByHigherOnes) {
 }
 
 LOCK_TEST(IfCountedAndUnfair, ABargingOnePassesThoseOfItsModeOnly) {
-  const Asker one = NewCounted(2);
-  const Asker two = NewCounted(2);
+  const Requester one = NewCounted(2);
+  const Requester two = NewCounted(2);
   ASSERT_EQ(Ask(one).kind, Kind::kGranted);
   ASSERT_EQ(Ask(two).kind, Kind::kGranted);
   ASSERT_EQ(Ask(NewCounted(2)).kind, Kind::kQueued);
-  Asker barging = NewCounted(2);
+  Requester barging = NewCounted(2);
   barging.barge = true;
   barging.queue = false;
   EXPECT_EQ(Ask(barging).kind, Kind::kBusy);
@@ -206,9 +206,9 @@ LOCK_TEST(IfCountedAndUnfair, ABargingOnePassesThoseOfItsModeOnly) {
 // More than once: an engine that begins to listen for its first waiter wakes it to be sure.
 LOCK_TEST(IfCountedAndWakes, AFreedPlaceWakesTheFirstWhoWaits) {
   for (int round = 0; round < 3; round++) {
-    const Asker one = NewCounted(2);
-    const Asker two = NewCounted(2);
-    const Asker waiter = NewCounted(2);
+    const Requester one = NewCounted(2);
+    const Requester two = NewCounted(2);
+    const Requester waiter = NewCounted(2);
     ASSERT_EQ(Ask(one).kind, Kind::kGranted);
     ASSERT_EQ(Ask(two).kind, Kind::kGranted);
     ASSERT_EQ(Ask(waiter).kind, Kind::kQueued);
@@ -224,9 +224,9 @@ LOCK_TEST(IfCountedAndWakes, AFreedPlaceWakesTheFirstWhoWaits) {
 
 LOCK_TEST(IfCountedAndWakes, WhenALowLimitWaitsNoLongerThoseBehindAreWoken) {
   for (int round = 0; round < 3; round++) {
-    const Asker holder = NewCounted(4);
-    const Asker low = NewCounted(1);
-    const Asker high = NewCounted(4);
+    const Requester holder = NewCounted(4);
+    const Requester low = NewCounted(1);
+    const Requester high = NewCounted(4);
     ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
     ASSERT_EQ(Ask(low).kind, Kind::kQueued);
     ASSERT_EQ(Ask(high).kind, Kind::kQueued);
@@ -244,18 +244,18 @@ LOCK_TEST(IfCountedAndWakes, WhenALowLimitWaitsNoLongerThoseBehindAreWoken) {
 // A herd of n would be woken n * n / 2 times.
 LOCK_TEST(IfCountedAndWakes, AFreedPlaceWakesOneAndNotAll) {
   constexpr size_t kWaiters = 12;
-  const Asker holders[] = {NewCounted(3), NewCounted(3), NewCounted(3)};
-  for (const Asker& holder : holders) {
+  const Requester holders[] = {NewCounted(3), NewCounted(3), NewCounted(3)};
+  for (const Requester& holder : holders) {
     ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
   }
-  std::vector<Asker> waiters;
+  std::vector<Requester> waiters;
   for (size_t i = 0; i < kWaiters; i++) {
     waiters.push_back(NewCounted(3));
     ASSERT_EQ(Ask(waiters.back()).kind, Kind::kQueued);
   }
   std::atomic<size_t> wakes{0};
   std::vector<std::jthread> threads;
-  for (const Asker& waiter : waiters) {
+  for (const Requester& waiter : waiters) {
     threads.emplace_back([&, waiter] {
       do {
         Await(waiter, kLongWait);
@@ -264,7 +264,7 @@ LOCK_TEST(IfCountedAndWakes, AFreedPlaceWakesOneAndNotAll) {
       EXPECT_EQ(Free(waiter), Freed::kYes);
     });
   }
-  for (const Asker& holder : holders) {
+  for (const Requester& holder : holders) {
     ASSERT_EQ(Free(holder), Freed::kYes);
   }
   threads.clear();

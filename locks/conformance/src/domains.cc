@@ -113,8 +113,8 @@ LOCK_TEST(IfFenced, AnEvictedHolderIsToldToStop) {
       told.notify_all();
     });
     told.wait(false);  // by the next renewal
-    const bool in_time = held->lost() != Lost::kDeadline;
-    EXPECT_TRUE(!in_time || held->lost() == Lost::kTaken);
+    const bool in_time = held->lost() != LeaseLoss::kDeadline;
+    EXPECT_TRUE(!in_time || held->lost() == LeaseLoss::kTaken);
     EXPECT_FALSE(held->StillMine());
     EXPECT_EQ(held->Release(), Released::kNotHeld);
     return in_time;
@@ -132,7 +132,7 @@ LOCK_TEST(IfFenced, AConfirmationTellsAtOnceThatAHoldIsGone) {
   confirmed = lease->Confirm();
   ASSERT_TRUE(confirmed.has_value()) << ToString(confirmed.error());
   EXPECT_FALSE(*confirmed);
-  EXPECT_EQ(lease->lost(), Lost::kTaken);
+  EXPECT_EQ(lease->lost(), LeaseLoss::kTaken);
 }
 
 LOCK_TEST(Always, AHolderThatIsAskedBackHearsOfIt) {
@@ -193,7 +193,7 @@ LOCK_TEST(Always, AHoldIsLostWhenItsLongestTimeIsOver) {
     told.notify_all();
   });
   told.wait(false);
-  EXPECT_EQ(lease->lost(), Lost::kTooLong);
+  EXPECT_EQ(lease->lost(), LeaseLoss::kTooLong);
   EXPECT_EQ(lease->Release(), Released::kNotHeld);
   EXPECT_TRUE(Acquired(*domain, "x", OneTry())) << "given back, though it was lost before";
 }
@@ -220,7 +220,7 @@ LOCK_TEST(Always, ADomainThatEndsGivesBackWhatItHolds) {
   ending.reset();
   EXPECT_TRUE(stop.stop_requested());
   EXPECT_FALSE(lease->StillMine());
-  EXPECT_EQ(lease->lost(), Lost::kClosed);
+  EXPECT_EQ(lease->lost(), LeaseLoss::kClosed);
   EXPECT_EQ(lease->Release(), Released::kNotHeld);
   const auto next = OpenDomain(shared_engine());
   EXPECT_TRUE(Acquired(*next, "x", OneTry()));

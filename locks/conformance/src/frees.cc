@@ -9,7 +9,7 @@ namespace oncemq::conformance {
 namespace {
 
 LOCK_TEST(Always, OnlyTheTokenOfTheGrantFrees) {
-  const Asker holder = New();
+  const Requester holder = New();
   ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
   EXPECT_EQ(Free(New()), Freed::kNotHeld);
   EXPECT_EQ(Extend(holder), Extended::kYes);
@@ -21,27 +21,27 @@ LOCK_TEST(Always, WhatWasNeverHeldIsNotHeld) {
 }
 
 LOCK_TEST(Always, AReleaseRepeatedAfterALostReplyDoesNotTouchTheNextHolder) {
-  const Asker holder = New();
+  const Requester holder = New();
   ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
   ASSERT_EQ(Free(holder), Freed::kYes);
-  const Asker next = New();
+  const Requester next = New();
   ASSERT_EQ(Ask(next).kind, Kind::kGranted);
   EXPECT_EQ(Free(holder), Freed::kNotHeld);
   EXPECT_EQ(Extend(next), Extended::kYes);
 }
 
 LOCK_TEST(Always, ABatchIsAnsweredOneByOne) {
-  const Asker held = New("a");
-  const Asker never = New("b");
-  const Asker gone = New("c");
-  const Asker too = New("d");
-  for (const Asker& asker : {held, gone, too}) {
-    ASSERT_EQ(Ask(asker).kind, Kind::kGranted);
+  const Requester held = New("a");
+  const Requester never = New("b");
+  const Requester gone = New("c");
+  const Requester too = New("d");
+  for (const Requester& requester : {held, gone, too}) {
+    ASSERT_EQ(Ask(requester).kind, Kind::kGranted);
   }
   ASSERT_EQ(Free(gone), Freed::kYes);
   std::vector<LockClaim> claims;
-  for (const Asker& asker : {held, never, gone, too}) {
-    claims.push_back({asker.name, asker.token, kLasting});
+  for (const Requester& requester : {held, never, gone, too}) {
+    claims.push_back({requester.name, requester.token, kLasting});
   }
   std::vector<Extended> extended(claims.size());
   ASSERT_TRUE(engine().Extend(claims, extended));
@@ -53,9 +53,9 @@ LOCK_TEST(Always, ABatchIsAnsweredOneByOne) {
 }
 
 LOCK_TEST(IfFenced, AHoldIsEvictedByItsFence) {
-  const Asker holder = New();
+  const Requester holder = New();
   const LockAnswer granted = Ask(holder);
-  const Asker waiter = New();
+  const Requester waiter = New();
   static_cast<void>(Ask(waiter));
   const Result<Freed> evicted = engine().Evict("x", granted.fence);
   ASSERT_TRUE(evicted.has_value()) << ToString(evicted.error());
@@ -67,10 +67,10 @@ LOCK_TEST(IfFenced, AHoldIsEvictedByItsFence) {
 }
 
 LOCK_TEST(IfFenced, AnEvictionThatComesLateDoesNotHitTheNextHolder) {
-  const Asker holder = New();
+  const Requester holder = New();
   const LockAnswer granted = Ask(holder);
   ASSERT_EQ(Free(holder), Freed::kYes);
-  const Asker next = New();
+  const Requester next = New();
   ASSERT_EQ(Ask(next).kind, Kind::kGranted);
   const Result<Freed> evicted = engine().Evict("x", granted.fence);
   ASSERT_TRUE(evicted.has_value()) << ToString(evicted.error());
@@ -79,14 +79,14 @@ LOCK_TEST(IfFenced, AnEvictionThatComesLateDoesNotHitTheNextHolder) {
 }
 
 LOCK_TEST(Always, AHolderLearnsThatItIsAskedBack) {
-  const Asker holder = New();
+  const Requester holder = New();
   ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
   const Result<size_t> asked = engine().AskBack("x");
   ASSERT_TRUE(asked.has_value()) << ToString(asked.error());
   EXPECT_EQ(*asked, 1u);
   EXPECT_EQ(Extend(holder), Extended::kAskedBack);
   ASSERT_EQ(Free(holder), Freed::kYes);
-  const Asker next = New();
+  const Requester next = New();
   ASSERT_EQ(Ask(next).kind, Kind::kGranted);
   EXPECT_EQ(Extend(next), Extended::kYes) << "the next holder was not meant";
 }
@@ -98,7 +98,7 @@ LOCK_TEST(Always, NobodyIsAskedBackWhereNobodyHolds) {
 }
 
 LOCK_TEST(IfFair, ALookShowsHoldersAndThoseWhoWait) {
-  const Asker holder = New();
+  const Requester holder = New();
   const LockAnswer granted = Ask(holder);
   ASSERT_EQ(Ask(New()).kind, Kind::kQueued);
   const LockView view = Look();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attempts that are given up at every moment around their grant: before the ask, in the queue, with
-// the wake, behind the grant. Whatever came of it, nothing is left behind.
+// Attempts that are given up at every moment around their grant: before the request, in the queue,
+// with the wake, behind the grant. Whatever came of it, nothing is left behind.
 #include <algorithm>
 #include <atomic>
 #include <thread>
@@ -30,8 +30,8 @@ class GivingUp {
     return lease ? *std::move(lease) : kNotGranted;
   }
 
-  // One round, and what it took: the ask is given up so long after its begin, by a stop token or by
-  // a time of its own; or by nobody: then it has the name.
+  // One round, and what it took: the request is given up so long after its begin, by a stop token
+  // or by a time of its own; or by nobody: then it has the name.
   microseconds Play(AcquireOptions how, By by, microseconds after = {}) {
     auto holder = Acquired(holds_);
     if (!holder) {
@@ -83,31 +83,31 @@ By InTurn(int round) {
 
 // Readers wait for the writer that goes.
 LOCK_TEST(Always, GivingUpAroundTheGrantLeavesNothingBehind) {
-  GivingUp asks(shared_engine(), {});
-  const microseconds last = asks.Measured({});
+  GivingUp requests(shared_engine(), {});
+  const microseconds last = requests.Measured({});
   for (int round = 0; round < rounds() && !HasFailure(); round++) {
     const bool reads = can().shared && round % 4 >= 2;
-    asks.Play({.mode = reads ? LockMode::kShared : LockMode::kExclusive}, InTurn(round),
-              last * round / rounds());
+    requests.Play({.mode = reads ? LockMode::kShared : LockMode::kExclusive}, InTurn(round),
+                  last * round / rounds());
     EXPECT_TRUE(Look().parties.empty()) << "round " << round;
   }
   EXPECT_FALSE(HasFailure());
-  EXPECT_LT(asks.granted(), rounds());
+  EXPECT_LT(requests.granted(), rounds());
 }
 
 // The same beside a hold that stays.
 LOCK_TEST(IfCounted, GivingUpACountedPlaceAroundItsGrantLeavesNothingBehind) {
   const AcquireOptions counted{.mode = LockMode::kCounted, .limit = 2};
-  GivingUp asks(shared_engine(), counted);
-  const auto stays = asks.Acquired(counted);
+  GivingUp requests(shared_engine(), counted);
+  const auto stays = requests.Acquired(counted);
   ASSERT_TRUE(stays);
-  const microseconds last = asks.Measured(counted);
+  const microseconds last = requests.Measured(counted);
   const int all = std::max(1, rounds() / 3);
   for (int round = 0; round < all && !HasFailure(); round++) {
-    asks.Play(counted, InTurn(round), last * round / all);
+    requests.Play(counted, InTurn(round), last * round / all);
     EXPECT_EQ(Look().parties.size(), 1u) << "round " << round;
   }
-  EXPECT_LT(asks.granted(), all);
+  EXPECT_LT(requests.granted(), all);
   EXPECT_TRUE(stays->StillMine());
 }
 

@@ -18,8 +18,8 @@ LOCK_TEST(Always, AHoldEndsWithItsLease) {
 
 LOCK_TEST(Always, AnExtendedHoldDoesNotEndWithItsFirstLease) {
   UntilInTime([&](milliseconds lasts) {
-    const Asker holder = NewBrief(lasts);
-    Asker other = New();
+    const Requester holder = NewBrief(lasts);
+    Requester other = New();
     other.queue = false;
     BootTime since = BootNow();
     bool in_time = AskUntilGranted(holder).kind == Kind::kGranted;
@@ -43,8 +43,8 @@ LOCK_TEST(Always, AnExtendedHoldDoesNotEndWithItsFirstLease) {
 
 LOCK_TEST(Always, ARepeatedAskCountsTheLeaseFromNowOn) {
   UntilInTime([&](milliseconds lasts) {
-    const Asker holder = NewBrief(lasts);
-    Asker other = New();
+    const Requester holder = NewBrief(lasts);
+    Requester other = New();
     other.queue = false;
     EXPECT_EQ(AskUntilGranted(holder).kind, Kind::kGranted);
     Pass(lasts / 2);
@@ -61,7 +61,7 @@ LOCK_TEST(Always, ARepeatedAskCountsTheLeaseFromNowOn) {
 }
 
 LOCK_TEST(Always, AHoldThatEndedIsNotRevivedByAnExtension) {
-  const Asker holder = NewBrief(lease());
+  const Requester holder = NewBrief(lease());
   ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
   Pass(lease() + milliseconds(20));
   EXPECT_EQ(Extend(holder), Extended::kGone) << "somebody may have had it in between";
@@ -70,10 +70,10 @@ LOCK_TEST(Always, AHoldThatEndedIsNotRevivedByAnExtension) {
 }
 
 LOCK_TEST(Always, AnExtensionByTheFormerHolderDoesNotTouchTheNext) {
-  const Asker former = NewBrief(lease());
+  const Requester former = NewBrief(lease());
   ASSERT_EQ(Ask(former).kind, Kind::kGranted);
   Pass(lease() + milliseconds(20));
-  const Asker next = New();
+  const Requester next = New();
   ASSERT_EQ(AskUntilGranted(next).kind, Kind::kGranted);
   EXPECT_EQ(Extend(former), Extended::kGone);
   EXPECT_EQ(Free(former), Freed::kNotHeld);
@@ -81,8 +81,8 @@ LOCK_TEST(Always, AnExtensionByTheFormerHolderDoesNotTouchTheNext) {
 }
 
 LOCK_TEST(IfFair, AWaiterThatDiedIsPassed) {
-  const Asker holder = New();
-  const Asker next = New();
+  const Requester holder = New();
+  const Requester next = New();
   ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
   ASSERT_EQ(Ask(NewBrief(lease())).kind, Kind::kQueued);
   Pass(lease() * 3 / 4);
@@ -95,8 +95,8 @@ LOCK_TEST(IfFair, AWaiterThatDiedIsPassed) {
 
 LOCK_TEST(IfFair, AQueuedAskIsToldWhenWhatIsAheadEndsByItself) {
   UntilInTime([&](milliseconds lasts) {
-    const Asker holder = NewBrief(lasts);
-    const Asker waiter = NewBrief(lasts);
+    const Requester holder = NewBrief(lasts);
+    const Requester waiter = NewBrief(lasts);
     const BootTime since = BootNow();
     EXPECT_EQ(Ask(holder).kind, Kind::kGranted);
     const LockAnswer answer = Ask(waiter);

@@ -64,28 +64,29 @@ int LockTest::rounds() const {
   return all == nullptr ? case_.giving_up_rounds : std::max(1, std::atoi(all));
 }
 
-Asker LockTest::NewReader(std::string_view name) {
-  Asker reader = New(name);
+Requester LockTest::NewReader(std::string_view name) {
+  Requester reader = New(name);
   reader.mode = LockMode::kShared;
   return reader;
 }
 
-Asker LockTest::NewCounted(uint32_t limit) {
-  Asker counted = New();
+Requester LockTest::NewCounted(uint32_t limit) {
+  Requester counted = New();
   counted.mode = LockMode::kCounted;
   counted.limit = limit;
   return counted;
 }
 
-Asker LockTest::NewBrief(milliseconds lasts) {
-  Asker brief = New();
+Requester LockTest::NewBrief(milliseconds lasts) {
+  Requester brief = New();
   brief.lasts = lasts;
   return brief;
 }
 
-LockAsk LockTest::AskOf(const Asker& asker) {
-  return {asker.name,  asker.token, asker.mode,  asker.queue, asker.barge, asker.lasts,
-          asker.lasts, "a test",    asker.epoch, false,       asker.limit};
+AcquireRequest LockTest::RequestOf(const Requester& requester) {
+  return {requester.name,  requester.token, requester.mode,  requester.queue,
+          requester.barge, requester.lasts, requester.lasts, "a test",
+          requester.epoch, false,           requester.limit};
 }
 
 void LockTest::UntilInTime(const std::function<bool(milliseconds)>& round) {
@@ -99,22 +100,23 @@ void LockTest::UntilInTime(const std::function<bool(milliseconds)>& round) {
   EXPECT_TRUE(HasFailure()) << "no round was in time";
 }
 
-LockAnswer LockTest::Ask(const Asker& asker) {
-  const Result<LockAnswer> answer = engine_->Ask(AskOf(asker));
+LockAnswer LockTest::Ask(const Requester& requester) {
+  const Result<LockAnswer> answer = engine_->Ask(RequestOf(requester));
   EXPECT_TRUE(answer.has_value()) << ToString(answer.error());
   return answer.value_or(LockAnswer{});
 }
 
-Extended LockTest::Extend(const Asker& asker) {
-  return One(*engine_, &LockEngine::Extend, {asker.name, asker.token, asker.lasts});
+Extended LockTest::Extend(const Requester& requester) {
+  return One(*engine_, &LockEngine::Extend, {requester.name, requester.token, requester.lasts});
 }
 
-Freed LockTest::Free(const Asker& asker) {
-  return One(*engine_, &LockEngine::Free, {asker.name, asker.token});
+Freed LockTest::Free(const Requester& requester) {
+  return One(*engine_, &LockEngine::Free, {requester.name, requester.token});
 }
 
-void LockTest::Await(const Asker& asker, milliseconds within, const std::stop_token& stop) {
-  const Status done = engine_->Await(AskOf(asker), SystemClock::Instance().Boot() + within, stop);
+void LockTest::Await(const Requester& requester, milliseconds within, const std::stop_token& stop) {
+  const Status done =
+      engine_->Await(RequestOf(requester), SystemClock::Instance().Boot() + within, stop);
   EXPECT_TRUE(done.has_value()) << ToString(done.error());
 }
 
@@ -124,12 +126,12 @@ LockView LockTest::Look(std::string_view name) {
   return view.value_or(LockView{});
 }
 
-LockAnswer LockTest::AskUntilGranted(const Asker& asker) {
+LockAnswer LockTest::AskUntilGranted(const Requester& requester) {
   const BootTime until = SystemClock::Instance().Boot() + kPatience;
-  LockAnswer answer = Ask(asker);
+  LockAnswer answer = Ask(requester);
   while (answer.kind != Kind::kGranted && !HasFailure() && SystemClock::Instance().Boot() < until) {
     SleepFor(milliseconds(1));
-    answer = Ask(asker);
+    answer = Ask(requester);
   }
   return answer;
 }

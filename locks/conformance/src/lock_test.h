@@ -73,7 +73,7 @@ using Kind = LockAnswer::Kind;
 constexpr milliseconds kLasting{60'000};
 
 // One who asks. Tests say what it differs in.
-struct Asker {
+struct Requester {
   Token token;
   std::string_view name = "x";
   LockMode mode = LockMode::kExclusive;
@@ -100,12 +100,14 @@ class LockTest : public ::testing::Test {
   void Pass(milliseconds by) { case_.pass(by); }
 
   // One with a token of its own.
-  Asker New(std::string_view name = "x") { return {.token = {0xC0DE, ++askers_}, .name = name}; }
-  Asker NewReader(std::string_view name = "x");
-  Asker NewCounted(uint32_t limit);
+  Requester New(std::string_view name = "x") {
+    return {.token = {0xC0DE, ++askers_}, .name = name};
+  }
+  Requester NewReader(std::string_view name = "x");
+  Requester NewCounted(uint32_t limit);
   // One whose hold or place ends by itself.
-  Asker NewBrief(milliseconds lasts);
-  static LockAsk AskOf(const Asker& asker);
+  Requester NewBrief(milliseconds lasts);
+  static AcquireRequest RequestOf(const Requester& requester);
   // Where a machine stands still for as long as a lease, nobody can say what must be held then.
   // `round` gets a lease and answers whether all that it judged was in time; it judges nothing
   // else. It is played once where it was, else again with longer leases. Fails the test if it never
@@ -113,13 +115,13 @@ class LockTest : public ::testing::Test {
   void UntilInTime(const std::function<bool(milliseconds)>& round);
 
   // Each fails the test if the call fails.
-  LockAnswer Ask(const Asker& asker);
-  Extended Extend(const Asker& asker);
-  Freed Free(const Asker& asker);
-  void Await(const Asker& asker, milliseconds within, const std::stop_token& stop = {});
+  LockAnswer Ask(const Requester& requester);
+  Extended Extend(const Requester& requester);
+  Freed Free(const Requester& requester);
+  void Await(const Requester& requester, milliseconds within, const std::stop_token& stop = {});
   LockView Look(std::string_view name = "x");
   // Asks until granted, and not for ever: some engines hear a moment later that a hold has ended.
-  LockAnswer AskUntilGranted(const Asker& asker);
+  LockAnswer AskUntilGranted(const Requester& requester);
 
  private:
   const LockEngineCase& case_;

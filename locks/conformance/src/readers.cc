@@ -12,9 +12,9 @@ LOCK_TEST(IfShared, ReadersHoldANameTogether) {
 }
 
 LOCK_TEST(IfShared, AWriterWaitsForEveryReader) {
-  const Asker one = NewReader();
-  const Asker two = NewReader();
-  const Asker writer = New();
+  const Requester one = NewReader();
+  const Requester two = NewReader();
+  const Requester writer = New();
   ASSERT_EQ(Ask(one).kind, Kind::kGranted);
   ASSERT_EQ(Ask(two).kind, Kind::kGranted);
   EXPECT_NE(Ask(writer).kind, Kind::kGranted);
@@ -25,20 +25,20 @@ LOCK_TEST(IfShared, AWriterWaitsForEveryReader) {
 }
 
 LOCK_TEST(IfShared, AReaderWaitsForTheWriter) {
-  const Asker writer = New();
+  const Requester writer = New();
   ASSERT_EQ(Ask(writer).kind, Kind::kGranted);
-  const Asker reader = NewReader();
+  const Requester reader = NewReader();
   EXPECT_NE(Ask(reader).kind, Kind::kGranted);
   ASSERT_EQ(Free(writer), Freed::kYes);
   EXPECT_EQ(Ask(reader).kind, Kind::kGranted);
 }
 
 LOCK_TEST(IfSharedAndFair, ReadersWhoKeepComingDoNotStarveAWriter) {
-  const Asker reader = NewReader();
-  const Asker writer = New();
+  const Requester reader = NewReader();
+  const Requester writer = New();
   ASSERT_EQ(Ask(reader).kind, Kind::kGranted);
   ASSERT_EQ(Ask(writer).kind, Kind::kQueued);
-  const Asker late = NewReader();
+  const Requester late = NewReader();
   EXPECT_EQ(Ask(late).kind, Kind::kQueued);
   ASSERT_EQ(Free(reader), Freed::kYes);
   EXPECT_EQ(Ask(writer).kind, Kind::kGranted);
@@ -49,17 +49,17 @@ LOCK_TEST(IfSharedAndFair, ReadersWhoKeepComingDoNotStarveAWriter) {
 LOCK_TEST(IfSharedAndUnfair, ABargingReaderDoesNotPassAWaitingWriter) {
   ASSERT_EQ(Ask(NewReader()).kind, Kind::kGranted);
   ASSERT_EQ(Ask(New()).kind, Kind::kQueued);
-  Asker barging = NewReader();
+  Requester barging = NewReader();
   barging.barge = true;
   barging.queue = false;
   EXPECT_EQ(Ask(barging).kind, Kind::kBusy);
 }
 
 LOCK_TEST(IfSharedAndFair, ReadersBehindAWriterAllGoWhenItIsThrough) {
-  const Asker writer = New();
-  const Asker one = NewReader();
-  const Asker two = NewReader();
-  const Asker last = New();
+  const Requester writer = New();
+  const Requester one = NewReader();
+  const Requester two = NewReader();
+  const Requester last = New();
   ASSERT_EQ(Ask(writer).kind, Kind::kGranted);
   ASSERT_EQ(Ask(one).kind, Kind::kQueued);
   ASSERT_EQ(Ask(two).kind, Kind::kQueued);
@@ -71,9 +71,9 @@ LOCK_TEST(IfSharedAndFair, ReadersBehindAWriterAllGoWhenItIsThrough) {
 }
 
 LOCK_TEST(IfSharedAndFair, AWriterThatGivesUpLetsTheReadersBehindItGo) {
-  const Asker holding = NewReader();
-  const Asker writer = New();
-  const Asker reader = NewReader();
+  const Requester holding = NewReader();
+  const Requester writer = New();
+  const Requester reader = NewReader();
   ASSERT_EQ(Ask(holding).kind, Kind::kGranted);
   ASSERT_EQ(Ask(writer).kind, Kind::kQueued);
   ASSERT_EQ(Ask(reader).kind, Kind::kQueued);

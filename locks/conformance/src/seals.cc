@@ -6,9 +6,9 @@
 namespace oncemq::conformance {
 namespace {
 
-Asker In(uint32_t epoch, Asker asker) {
-  asker.epoch = epoch;
-  return asker;
+Requester In(uint32_t epoch, Requester requester) {
+  requester.epoch = epoch;
+  return requester;
 }
 
 uint32_t Sealed(LockEngine& engine, uint32_t epoch) {
@@ -39,7 +39,7 @@ LOCK_TEST(IfSeals, WhoAsksInAnotherEpochIsRefusedAndLeavesNothing) {
 }
 
 LOCK_TEST(IfSeals, WhatIsHeldStaysHeldAcrossASeal) {
-  const Asker holder = New();
+  const Requester holder = New();
   ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
   Sealed(engine(), 1);
   EXPECT_EQ(Extend(holder), Extended::kYes);
@@ -48,11 +48,11 @@ LOCK_TEST(IfSeals, WhatIsHeldStaysHeldAcrossASeal) {
 }
 
 LOCK_TEST(IfSealsAndFenced, AFenceBeginsWithItsEpochAndKeepsIt) {
-  const Asker first = New();
+  const Requester first = New();
   const LockAnswer before = Ask(first);
   Sealed(engine(), 2);
   ASSERT_EQ(Free(first), Freed::kYes);
-  const Asker second = In(2, New());
+  const Requester second = In(2, New());
   const LockAnswer after = Ask(second);
   ASSERT_EQ(after.kind, Kind::kGranted);
   EXPECT_EQ(after.fence.epoch, 2u);
@@ -68,7 +68,7 @@ LOCK_TEST(IfSealsAndFenced, AFenceBeginsWithItsEpochAndKeepsIt) {
 
 LOCK_TEST(IfSealsAndFenced, AFenceOfAnotherEpochEvictsNobody) {
   Sealed(engine(), 2);
-  const Asker holder = In(2, New());
+  const Requester holder = In(2, New());
   LockAnswer granted = Ask(holder);
   granted.fence.epoch = 1;
   const Result<Freed> evicted = engine().Evict("x", granted.fence);

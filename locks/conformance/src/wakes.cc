@@ -15,8 +15,8 @@ constexpr milliseconds kLong{10'000};
 // Many times, so that some of the waiters sleep when their turn comes.
 LOCK_TEST(IfWakes, AReleaseWakesTheNextOne) {
   for (int round = 0; round < 20; round++) {
-    const Asker holder = New();
-    const Asker waiter = New();
+    const Requester holder = New();
+    const Requester waiter = New();
     ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
     ASSERT_EQ(Ask(waiter).kind, Kind::kQueued);
     std::atomic<bool> waiting{false};
@@ -42,8 +42,8 @@ LOCK_TEST(IfWakes, AReleaseWakesTheNextOne) {
 }
 
 LOCK_TEST(IfWakes, ATurnThatCameBeforeTheWaitIsNotMissed) {
-  const Asker holder = New();
-  const Asker waiter = New();
+  const Requester holder = New();
+  const Requester waiter = New();
   ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
   ASSERT_EQ(Ask(waiter).kind, Kind::kQueued);
   ASSERT_EQ(Free(holder), Freed::kYes);
@@ -53,9 +53,9 @@ LOCK_TEST(IfWakes, ATurnThatCameBeforeTheWaitIsNotMissed) {
 }
 
 LOCK_TEST(IfWakes, OneWhoGivesUpWakesTheNextOne) {
-  const Asker holder = New();
-  const Asker first = New();
-  const Asker second = New();
+  const Requester holder = New();
+  const Requester first = New();
+  const Requester second = New();
   ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
   ASSERT_EQ(Ask(first).kind, Kind::kQueued);
   ASSERT_EQ(Ask(second).kind, Kind::kQueued);
@@ -71,7 +71,7 @@ LOCK_TEST(IfWakes, OneWhoGivesUpWakesTheNextOne) {
 // It may end early, as a wake is a hint; not again and again.
 LOCK_TEST(IfFair, AWaitEndsWhenItIsToEnd) {
   ASSERT_EQ(Ask(New()).kind, Kind::kGranted);
-  const Asker waiter = New();
+  const Requester waiter = New();
   const BootTime until = BootNow() + milliseconds(50);
   int waits = 0;
   for (; BootNow() < until; waits++) {
@@ -84,7 +84,7 @@ LOCK_TEST(IfFair, AWaitEndsWhenItIsToEnd) {
 
 LOCK_TEST(IfFair, AWaitEndsWhenAStopIsRequested) {
   ASSERT_EQ(Ask(New()).kind, Kind::kGranted);
-  const Asker waiter = New();
+  const Requester waiter = New();
   ASSERT_EQ(Ask(waiter).kind, Kind::kQueued);
   std::stop_source stop;
   const BootTime began = BootNow();
@@ -99,16 +99,16 @@ LOCK_TEST(IfFair, AWaitEndsWhenAStopIsRequested) {
 LOCK_TEST(IfWakes, AHandOverWakesOneAndNotAll) {
   constexpr size_t kWaiters = 12;
   for (int round = 0; round < 4 && !HasFailure(); round++) {
-    const Asker holder = New();
+    const Requester holder = New();
     ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
-    std::vector<Asker> waiters;
+    std::vector<Requester> waiters;
     for (size_t i = 0; i < kWaiters; i++) {
       waiters.push_back(New());
       ASSERT_EQ(Ask(waiters.back()).kind, Kind::kQueued);
     }
     std::atomic<size_t> wakes{0};
     std::vector<std::jthread> threads;
-    for (const Asker& waiter : waiters) {
+    for (const Requester& waiter : waiters) {
       threads.emplace_back([&, waiter] {
         do {
           Await(waiter, kLong);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // EtcdClaims: what one engine has asked for, and until when. etcd ends a session, never one hold of
-// it, so whoever has the session ends its holds and places by itself. Without clock or I/O.
+// it, so whoever has the session ends its holds and positions by itself. Without clock or I/O.
 //
 // E1  What nobody extended or asked for again until its time is to be removed, and is never
 //     extended again, also if the store was not told yet.
 // E2  What a call is under way for is not removed meanwhile: its answer decides.
-// E3  An ask whose answer did not come is in doubt until it is removed: the network may deliver it
-//     later, so its removal has to make void what was sent before.
+// E3  A request whose answer did not come is in doubt until it is removed: the network may deliver
+//     it later, so its removal has to make void what was sent before.
 #pragma once
 
 #include <map>
@@ -31,7 +31,7 @@ struct EtcdClaim {
 
 class EtcdClaims {
  public:
-  // An ask for this key is about to be sent. False: what it had before is to be removed first.
+  // A request for this key is about to be sent. False: what it had before is to be removed first.
   [[nodiscard]] bool Asking(const Token& token, const std::string& key, BootTime now);
   // Its answer came: this is what it has, until then. Doubt stays.
   void Has(const Token& token, const EtcdClaim& claim, BootTime until);

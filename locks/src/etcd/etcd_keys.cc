@@ -47,16 +47,16 @@ EtcdLockKeys::EtcdLockKeys(std::string_view space)
       seal_(std::string(kRoot) + "e" + Escaped(space)),
       sessions_(std::string(kRoot) + "s" + Escaped(space)) {}
 
-std::string EtcdLockKeys::Line(std::string_view name) const {
+std::string EtcdLockKeys::Queue(std::string_view name) const {
   return names_ + Escaped(name);
 }
 
 std::string EtcdLockKeys::Writers(std::string_view name) const {
-  return Line(name) + "x";
+  return Queue(name) + "x";
 }
 
 std::string EtcdLockKeys::Ask(std::string_view name, LockMode mode, const Token& token) const {
-  std::string key = Line(name) + (mode == LockMode::kExclusive ? "x" : "s");
+  std::string key = Queue(name) + (mode == LockMode::kExclusive ? "x" : "s");
   AppendBytes(key, token.process);
   AppendBytes(key, token.attempt);
   return key;
@@ -95,22 +95,22 @@ std::optional<LockMode> EtcdModeOf(std::string_view key) {
   return mode == 'x' ? LockMode::kExclusive : LockMode::kShared;
 }
 
-std::string BytesOf(const EtcdAsked& asked) {
+std::string BytesOf(const EtcdRequest& asked) {
   std::string bytes(1, asked.back ? '1' : '0');
   AppendBytes(bytes, asked.epoch);
-  for (const milliseconds time : {asked.lease, asked.place}) {
+  for (const milliseconds time : {asked.lease, asked.queue_lease}) {
     AppendBytes(bytes, static_cast<uint32_t>(std::clamp<int64_t>(time.count(), 0, UINT32_MAX)));
   }
   return bytes + asked.who;
 }
 
-std::optional<EtcdAsked> EtcdAskedOf(std::string_view bytes) {
+std::optional<EtcdRequest> EtcdRequestOf(std::string_view bytes) {
   if (bytes.size() < kHeadBytes || (bytes[0] != '0' && bytes[0] != '1')) {
     return std::nullopt;
   }
-  return EtcdAsked{bytes[0] == '1', ReadBytes(bytes.substr(1)),
-                   milliseconds(ReadBytes(bytes.substr(5))),
-                   milliseconds(ReadBytes(bytes.substr(9))), std::string(bytes.substr(kHeadBytes))};
+  return EtcdRequest{
+      bytes[0] == '1', ReadBytes(bytes.substr(1)), milliseconds(ReadBytes(bytes.substr(5))),
+      milliseconds(ReadBytes(bytes.substr(9))), std::string(bytes.substr(kHeadBytes))};
 }
 
 }  // namespace oncemq

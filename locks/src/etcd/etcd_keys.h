@@ -19,7 +19,7 @@ class EtcdLockKeys {
   // Before all keys of all names.
   const std::string& names() const { return names_; }
   // Before all keys of this name.
-  std::string Line(std::string_view name) const;
+  std::string Queue(std::string_view name) const;
   // Before those of its writers.
   std::string Writers(std::string_view name) const;
   std::string Ask(std::string_view name, LockMode mode, const Token& token) const;
@@ -33,18 +33,18 @@ class EtcdLockKeys {
   const std::string sessions_;
 };
 
-// What the last bytes of a key say; none if it is no ask.
+// What the last bytes of a key say; none if it is no request.
 std::optional<LockMode> EtcdModeOf(std::string_view key);
 
-// The value of an ask.
-struct EtcdAsked {
+// The value of a request.
+struct EtcdRequest {
   bool back = false;  // somebody asks for it
   uint32_t epoch = 0;
   milliseconds lease{0};
-  milliseconds place{0};
+  milliseconds queue_lease{0};
   std::string who;
 };
-std::string BytesOf(const EtcdAsked& asked);
-std::optional<EtcdAsked> EtcdAskedOf(std::string_view bytes);
+std::string BytesOf(const EtcdRequest& asked);
+std::optional<EtcdRequest> EtcdRequestOf(std::string_view bytes);
 
 }  // namespace oncemq

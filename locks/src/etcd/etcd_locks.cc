@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "lock_check.h"
-#include "lock_line.h"
 #include "renewal_time.h"
+#include "wait_queue.h"
 
 namespace oncemq {
 namespace {
@@ -38,17 +38,17 @@ Error WentBack(uint32_t epoch) {
 }
 
 // Whoever waits behind somebody only wants to know whether that changed.
-EtcdWay WayOf(const LockAsk& ask, const EtcdClaim& has) {
-  const bool waits = ask.queue && !has.granted && !has.doubt && !has.ahead.empty();
+EtcdWay WayOf(const AcquireRequest& request, const EtcdClaim& has) {
+  const bool waits = request.queue && !has.granted && !has.doubt && !has.ahead.empty();
   return waits ? EtcdWay::kStay : EtcdWay::kLong;
 }
 
 }  // namespace
 
-Result<EtcdAskAnswer> EtcdLocks::AskStore(const LockAsk& ask, const std::string& key,
-                                          const std::optional<EtcdClaim>& has) {
-  using Answer = EtcdAskAnswer::Kind;
-  EtcdWay way = has ? WayOf(ask, *has) : EtcdWay::kShort;
+Result<EtcdRequestAnswer> EtcdLocks::AskStore(const AcquireRequest& request, const std::string& key,
+                                              const std::optional<EtcdClaim>& has) {
+  using Answer = EtcdRequestAnswer::Kind;
+  EtcdWay way = has ? WayOf(request, *has) : EtcdWay::kShort;
   bool asked = false;
   bool made = false;
   const auto failed = [&](Error error) {
@@ -56,19 +56,19 @@ Result<EtcdAskAnswer> EtcdLocks::AskStore(const LockAsk& ask, const std::string&
     return error;
   };
   for (int tries = 0; tries < kAskTries; tries++) {
-    if (!session_.Allows(ask.epoch)) {
-      return failed(WentBack(ask.epoch));
+    if (!session_.Allows(request.epoch)) {
+      return failed(WentBack(request.epoch));
     }
-    const auto ticket = session_.Until(BootNow() + ask.lease);
+    const auto ticket = session_.Until(BootNow() + request.lease);
     if (!ticket) {
       return failed(ticket.error());
     }
     const auto answer = client_->Run(
-        EtcdAskTxn(keys_, ask, key, *ticket, way, most_ + 1, has.value_or(EtcdClaim())));
+        EtcdRequestTxn(keys_, request, key, *ticket, way, most_ + 1, has.value_or(EtcdClaim())));
     if (!answer) {
       return failed(answer.error());
     }
-    auto read = EtcdAskAnswerOf(*answer, ask, key, *ticket, way);
+    auto read = EtcdRequestAnswerOf(*answer, request, key, *ticket, way);
     if (!read) {
       return Strange();
     }
@@ -79,8 +79,8 @@ Result<EtcdAskAnswer> EtcdLocks::AskStore(const LockAsk& ask, const std::string&
     if (read->kind == Answer::kNoTicket) {
       session_.Found(*ticket, read->generation);
     }
-    const bool proven = session_.Proves(answer->header, *ticket) && session_.Allows(ask.epoch);
-    const bool busy = !ask.queue && ask.mode == LockMode::kExclusive;
+    const bool proven = session_.Proves(answer->header, *ticket) && session_.Allows(request.epoch);
+    const bool busy = !request.queue && request.mode == LockMode::kExclusive;
     if (!proven || read->kind == Answer::kNoTicket || (read->kind == Answer::kWanted && !busy)) {
       continue;
     }
@@ -89,7 +89,7 @@ Result<EtcdAskAnswer> EtcdLocks::AskStore(const LockAsk& ask, const std::string&
     }
     // Of a session that is given up: nobody acknowledges that any more.
     const auto removed =
-        Remove({{ask.token, {.key = read->mine->key, .created = read->mine->created}}});
+        Remove({{request.token, {.key = read->mine->key, .created = read->mine->created}}});
     if (!removed) {
       return failed(removed.error());
     }
@@ -97,99 +97,101 @@ Result<EtcdAskAnswer> EtcdLocks::AskStore(const LockAsk& ask, const std::string&
   return failed(Moving());
 }
 
-Result<LockAnswer> EtcdLocks::Ask(const LockAsk& ask) {
-  if (const Status fit = CheckCounted(ask, capabilities()); !fit) {
+Result<LockAnswer> EtcdLocks::Ask(const AcquireRequest& request) {
+  if (const Status fit = CheckCounted(request, capabilities()); !fit) {
     return fit.error();
   }
-  if (ask.lease > session_.LongestLease()) {
+  if (request.lease > session_.LongestLease()) {
     return Error{Code::kInvalid, Effect::kNone,
                  "with this session etcd holds names for " +
                      std::to_string(session_.LongestLease().count()) + " ms at most"};
   }
-  const std::string key = keys_.Ask(ask.name, ask.mode, ask.token);
+  const std::string key = keys_.Ask(request.name, request.mode, request.token);
   std::optional<EtcdClaim> has;
   for (int tries = 0;; tries++) {
     if (const Status done = RemoveOverdue(); !done) {
       return done.error();
     }
     MutexLock lock(mutex_);
-    has = claims_.Find(ask.token);
-    if (claims_.Asking(ask.token, key, BootNow())) {
+    has = claims_.Find(request.token);
+    if (claims_.Asking(request.token, key, BootNow())) {
       break;
     }
     if (tries >= kAskTries) {
       return Error{Code::kUnavailable, Effect::kNone, "what had ended is not removed yet"};
     }
   }
-  const auto answer = AskStore(ask, key, has);
+  const auto answer = AskStore(request, key, has);
   MutexLock lock(mutex_);
   if (!answer && answer.error().effect == Effect::kUnknown) {
-    claims_.Unknown(ask.token, BootNow() + std::max(ask.lease, ask.place));
+    claims_.Unknown(request.token, BootNow() + std::max(request.lease, request.queue_lease));
     Changed();
     return answer.error();
   }
-  if (!answer || answer->kind == EtcdAskAnswer::Kind::kSealed) {
+  if (!answer || answer->kind == EtcdRequestAnswer::Kind::kSealed) {
     if (answer && answer->fresh) {
-      claims_.Unknown(ask.token, BootNow());  // made before it was sealed: to be removed, at once
+      // made before it was sealed: to be removed, at once
+      claims_.Unknown(request.token, BootNow());
       Changed();
     } else {
-      claims_.NotAsked(ask.token);
+      claims_.NotAsked(request.token);
     }
     return answer ? Result<LockAnswer>(
                         LockAnswer{LockAnswer::Kind::kSealed, {answer->epoch, 0}, milliseconds(0)})
                   : answer.error();
   }
-  if (answer->kind == EtcdAskAnswer::Kind::kStays) {
-    return Waits(ask, *has);
+  if (answer->kind == EtcdRequestAnswer::Kind::kStays) {
+    return Waits(request, *has);
   }
   if (!answer->mine) {
-    claims_.HasNothing(ask.token);
+    claims_.HasNothing(request.token);
     return LockAnswer{};
   }
-  return InLine(ask, *answer);
+  return InQueue(request, *answer);
 }
 
-LockAnswer EtcdLocks::Waits(const LockAsk& ask, const EtcdClaim& claim) {
+LockAnswer EtcdLocks::Waits(const AcquireRequest& request, const EtcdClaim& claim) {
   const BootTime now = BootNow();
-  claims_.Has(ask.token, claim, now + ask.place);
+  claims_.Has(request.token, claim, now + request.queue_lease);
   Changed();
   const auto ends = claims_.UntilOf(claim.ahead);
   return LockAnswer{
       LockAnswer::Kind::kQueued, {}, ends ? Left(*ends, now) : session_.LongestLease()};
 }
 
-// Its place in the line says what came of it.
-Result<LockAnswer> EtcdLocks::InLine(const LockAsk& ask, const EtcdAskAnswer& answer) {
+// Its position in the queue says what came of it.
+Result<LockAnswer> EtcdLocks::InQueue(const AcquireRequest& request,
+                                      const EtcdRequestAnswer& answer) {
   const BootTime now = BootNow();
   const EtcdEntry& mine = *answer.mine;
   EtcdClaim claim{.key = mine.key, .created = mine.created};
   const auto same = [&](const EtcdEntry& entry) { return entry.key == mine.key; };
-  const auto at = std::find_if(answer.line.begin(), answer.line.end(), same);
+  const auto at = std::find_if(answer.queue.begin(), answer.queue.end(), same);
   const auto ahead =
-      at == answer.line.end()
+      at == answer.queue.end()
           ? std::nullopt
-          : WaitsFor(EtcdModesOf(answer.line), static_cast<size_t>(at - answer.line.begin()));
-  const bool full = at == answer.line.end() || (ahead && answer.fresh && answer.length > most_);
+          : WaitsFor(EtcdModesOf(answer.queue), static_cast<size_t>(at - answer.queue.begin()));
+  const bool full = at == answer.queue.end() || (ahead && answer.fresh && answer.length > most_);
   if (full) {
-    claims_.Has(ask.token, claim, now);  // to be removed, at once
+    claims_.Has(request.token, claim, now);  // to be removed, at once
     Changed();
     return Error{Code::kFull, Effect::kNone, "more want this name than max_waiters allows"};
   }
   if (!ahead) {
     claim.granted = true;
-    claims_.Has(ask.token, claim, now + ask.lease);
+    claims_.Has(request.token, claim, now + request.lease);
     Changed();
     return LockAnswer{LockAnswer::Kind::kGranted,
                       {answer.epoch, static_cast<uint64_t>(mine.created)},
                       milliseconds(0)};
   }
-  const EtcdEntry& before = answer.line[*ahead];
+  const EtcdEntry& before = answer.queue[*ahead];
   claim.ahead = before.key;
   claim.ahead_created = before.created;
-  if (ask.queue) {
-    return Waits(ask, claim);
+  if (request.queue) {
+    return Waits(request, claim);
   }
-  claims_.Has(ask.token, claim, claims_.UntilOf(mine.key).value_or(now));
+  claims_.Has(request.token, claim, claims_.UntilOf(mine.key).value_or(now));
   Changed();
   return LockAnswer{};  // the place that it had before stays
 }
@@ -207,11 +209,12 @@ Result<bool> EtcdLocks::StillThere(const std::string& key, int64_t created) {
 
 // Asks for a watch first, and looks then: what happens in between is seen by one of them. A watch
 // from an earlier revision would be found late by the server, a tenth of a second as a rule.
-Status EtcdLocks::Await(const LockAsk& ask, BootTime until, const std::stop_token& stop) {
+Status EtcdLocks::Await(const AcquireRequest& request, BootTime until,
+                        const std::stop_token& stop) {
   std::optional<EtcdClaim> claim;
   {
     MutexLock lock(mutex_);
-    claim = claims_.Find(ask.token);
+    claim = claims_.Find(request.token);
   }
   if (!claim || claim->ahead.empty()) {
     return {};  // it waits for nobody
@@ -230,7 +233,7 @@ Status EtcdLocks::Await(const LockAsk& ask, BootTime until, const std::stop_toke
   });
   if (!there) {
     MutexLock lock(mutex_);
-    claims_.AheadWent(ask.token);
+    claims_.AheadWent(request.token);
   }
   return watched ? looked : watched;
 }
@@ -279,7 +282,7 @@ Status EtcdLocks::ExtendSome(std::span<const LockClaim> claims, std::span<Extend
     const auto& entries = seen ? seen->first.replies[reply].entries : std::vector<EtcdEntry>();
     if (!entries.empty() && entries[0].created == held[i]->created &&
         entries[0].lease == seen->second) {
-      const auto asked = EtcdAskedOf(entries[0].value);
+      const auto asked = EtcdRequestOf(entries[0].value);
       answers[i] = asked && asked->back ? Extended::kAskedBack : Extended::kYes;
       until = BootNow() + claims[i].lease;
     }

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "etcd_asks.h"
 #include "etcd_claims.h"
 #include "etcd_keys.h"
+#include "etcd_requests.h"
 #include "etcd_session.h"
 #include "oncemq/base/mutex.h"
 #include "oncemq/clients/etcd_client.h"
@@ -29,8 +29,8 @@ class EtcdLocks final : public LockEngine {
   [[nodiscard]] bool Start();
 
   const LockCapabilities& capabilities() const override { return can_; }
-  Result<LockAnswer> Ask(const LockAsk& ask) override;
-  Status Await(const LockAsk& ask, BootTime until, const std::stop_token& stop) override;
+  Result<LockAnswer> Ask(const AcquireRequest& request) override;
+  Status Await(const AcquireRequest& request, BootTime until, const std::stop_token& stop) override;
   Status Extend(std::span<const LockClaim> claims, std::span<Extended> answers) override;
   Status Free(std::span<const LockClaim> claims, std::span<Freed> answers) override;
   Result<size_t> AskBack(std::string_view name) override;
@@ -43,9 +43,9 @@ class EtcdLocks final : public LockEngine {
 
  private:
   // Those who hold a name and those who wait for it, as they came, up to the limit.
-  struct Line {
+  struct Queue {
     std::vector<EtcdEntry> entries;
-    std::vector<EtcdAsked> asked;
+    std::vector<EtcdRequest> asked;
     std::vector<bool> holds;
   };
 
@@ -54,21 +54,22 @@ class EtcdLocks final : public LockEngine {
   void Changed() REQUIRES(mutex_);
   Status RemoveOverdue();
   Result<std::vector<bool>> Remove(const std::vector<std::pair<Token, EtcdClaim>>& claims);
-  Result<EtcdAskAnswer> AskStore(const LockAsk& ask, const std::string& key,
-                                 const std::optional<EtcdClaim>& has);
-  Result<LockAnswer> InLine(const LockAsk& ask, const EtcdAskAnswer& answer) REQUIRES(mutex_);
-  LockAnswer Waits(const LockAsk& ask, const EtcdClaim& claim) REQUIRES(mutex_);
+  Result<EtcdRequestAnswer> AskStore(const AcquireRequest& request, const std::string& key,
+                                     const std::optional<EtcdClaim>& has);
+  Result<LockAnswer> InQueue(const AcquireRequest& request, const EtcdRequestAnswer& answer)
+      REQUIRES(mutex_);
+  LockAnswer Waits(const AcquireRequest& request, const EtcdClaim& claim) REQUIRES(mutex_);
   Result<bool> StillThere(const std::string& key, int64_t created);
   Status ExtendSome(std::span<const LockClaim> claims, std::span<Extended> answers);
   // The answer proves that the session lives so long; with the session.
   Result<std::pair<EtcdAnswer, int64_t>> LookInSession(const EtcdTxn& look, milliseconds lease,
                                                        milliseconds within);
-  Result<Line> LineOf(std::string_view name);
+  Result<Queue> QueueOf(std::string_view name);
 
   const LockCapabilities can_;
   const std::unique_ptr<EtcdClient> client_;
   const EtcdLockKeys keys_;
-  const size_t most_;  // of a line
+  const size_t most_;  // of a queue
   LockDoubts doubts_;
   EtcdSession session_;
 

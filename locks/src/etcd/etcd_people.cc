@@ -5,7 +5,7 @@
 
 #include "etcd_locks.h"
 #include "kept_who.h"
-#include "lock_line.h"
+#include "wait_queue.h"
 
 namespace oncemq {
 namespace {
@@ -26,46 +26,46 @@ EtcdOp IfSame(const EtcdEntry& entry, EtcdOp then) {
 
 }  // namespace
 
-Result<EtcdLocks::Line> EtcdLocks::LineOf(std::string_view name) {
+Result<EtcdLocks::Queue> EtcdLocks::QueueOf(std::string_view name) {
   if (const Status done = RemoveOverdue(); !done) {
     return done.error();
   }
-  auto answer = client_->Run(EtcdLineOf(keys_.Line(name), most_ + 1));
+  auto answer = client_->Run(EtcdQueueOf(keys_.Queue(name), most_ + 1));
   if (!answer) {
     return answer.error();
   }
   if (answer->replies.size() != 1) {
     return StrangeRead();
   }
-  Line line;
-  line.entries = std::move(answer->replies.front().entries);
-  const std::vector<LockMode> modes = EtcdModesOf(line.entries);
-  for (size_t i = 0; i < line.entries.size(); i++) {
-    auto asked = EtcdAskedOf(line.entries[i].value);
+  Queue queue;
+  queue.entries = std::move(answer->replies.front().entries);
+  const std::vector<LockMode> modes = EtcdModesOf(queue.entries);
+  for (size_t i = 0; i < queue.entries.size(); i++) {
+    auto asked = EtcdRequestOf(queue.entries[i].value);
     if (!asked) {
       return StrangeRead();
     }
-    line.asked.push_back(*std::move(asked));
-    line.holds.push_back(!WaitsFor(modes, i));
+    queue.asked.push_back(*std::move(asked));
+    queue.holds.push_back(!WaitsFor(modes, i));
   }
-  return line;
+  return queue;
 }
 
 Result<size_t> EtcdLocks::AskBack(std::string_view name) {
-  const auto line = LineOf(name);
-  if (!line) {
-    return line.error();
+  const auto queue = QueueOf(name);
+  if (!queue) {
+    return queue.error();
   }
   size_t told = 0;
   EtcdTxn txn;
-  for (size_t i = 0; i < line->entries.size() && line->holds[i]; i++) {
-    EtcdAsked asked = line->asked[i];
+  for (size_t i = 0; i < queue->entries.size() && queue->holds[i]; i++) {
+    EtcdRequest asked = queue->asked[i];
     asked.back = true;
-    txn.then.push_back(IfSame(line->entries[i], {.kind = EtcdOp::Kind::kPut,
-                                                 .key = line->entries[i].key,
-                                                 .value = BytesOf(asked),
-                                                 .keep_lease = true}));
-    if (txn.then.size() < kLargestRead && i + 1 < line->entries.size() && line->holds[i + 1]) {
+    txn.then.push_back(IfSame(queue->entries[i], {.kind = EtcdOp::Kind::kPut,
+                                                  .key = queue->entries[i].key,
+                                                  .value = BytesOf(asked),
+                                                  .keep_lease = true}));
+    if (txn.then.size() < kLargestRead && i + 1 < queue->entries.size() && queue->holds[i + 1]) {
       continue;
     }
     const auto answer = client_->Run(txn);
@@ -81,13 +81,13 @@ Result<size_t> EtcdLocks::AskBack(std::string_view name) {
 }
 
 Result<Freed> EtcdLocks::Evict(std::string_view name, const Fence& fence) {
-  const auto line = LineOf(name);
-  if (!line) {
-    return line.error();
+  const auto queue = QueueOf(name);
+  if (!queue) {
+    return queue.error();
   }
-  for (size_t i = 0; i < line->entries.size() && line->holds[i]; i++) {
-    const EtcdEntry& entry = line->entries[i];
-    if (Fence{line->asked[i].epoch, static_cast<uint64_t>(entry.created)} == fence) {
+  for (size_t i = 0; i < queue->entries.size() && queue->holds[i]; i++) {
+    const EtcdEntry& entry = queue->entries[i];
+    if (Fence{queue->asked[i].epoch, static_cast<uint64_t>(entry.created)} == fence) {
       const auto answer =
           client_->Run(IfSame(entry, {.kind = EtcdOp::Kind::kDelete, .key = entry.key}));
       if (!answer) {
@@ -102,20 +102,20 @@ Result<Freed> EtcdLocks::Evict(std::string_view name, const Fence& fence) {
 
 // What another engine extended it does not write down: of its holds this is the most they have.
 Result<LockView> EtcdLocks::Look(std::string_view name) {
-  const auto line = LineOf(name);
-  if (!line) {
-    return line.error();
+  const auto queue = QueueOf(name);
+  if (!queue) {
+    return queue.error();
   }
   const BootTime now = SystemClock::Instance().Boot();
   LockView view{std::string(name), {}};
   MutexLock lock(mutex_);
-  for (size_t i = 0; i < line->entries.size(); i++) {
-    const EtcdEntry& entry = line->entries[i];
-    const EtcdAsked& asked = line->asked[i];
-    const bool holds = line->holds[i];
+  for (size_t i = 0; i < queue->entries.size(); i++) {
+    const EtcdEntry& entry = queue->entries[i];
+    const EtcdRequest& asked = queue->asked[i];
+    const bool holds = queue->holds[i];
     const auto ours = claims_.UntilOf(entry.key);
-    const auto left =
-        ours ? std::chrono::ceil<milliseconds>(*ours - now) : (holds ? asked.lease : asked.place);
+    const auto left = ours ? std::chrono::ceil<milliseconds>(*ours - now)
+                           : (holds ? asked.lease : asked.queue_lease);
     view.parties.push_back(
         {.holds = holds,
          .mode = EtcdModeOf(entry.key).value_or(LockMode::kExclusive),
@@ -132,7 +132,7 @@ Result<std::vector<std::string>> EtcdLocks::Names(std::string_view after, size_t
     return done.error();
   }
   std::vector<std::string> names;
-  std::string from = after.empty() ? keys_.names() : EtcdEndOf(keys_.Line(after));
+  std::string from = after.empty() ? keys_.names() : EtcdEndOf(keys_.Queue(after));
   while (names.size() < limit) {
     const auto page =
         client_->Run(EtcdOp{.kind = EtcdOp::Kind::kRange,
@@ -148,7 +148,7 @@ Result<std::vector<std::string>> EtcdLocks::Names(std::string_view after, size_t
     }
     for (const EtcdEntry& entry : page->replies.front().entries) {
       auto name = keys_.NameOf(entry.key);
-      from = name ? EtcdEndOf(keys_.Line(*name)) : entry.key + std::string(1, '\0');
+      from = name ? EtcdEndOf(keys_.Queue(*name)) : entry.key + std::string(1, '\0');
       if (name && (names.empty() || names.back() != *name)) {
         names.push_back(*std::move(name));
       }
@@ -194,11 +194,12 @@ Result<std::shared_ptr<LockEngine>> OpenEtcdLocks(std::string_view address,
   if (options.session < std::chrono::seconds(2) || options.session > std::chrono::hours(1)) {
     return Error{Code::kInvalid, Effect::kNone, "a session of etcd lasts from 2 s to an hour"};
   }
-  const auto place = ParseEtcdPlace(address);
-  if (!place) {
-    return place.error();
+  const auto endpoint = ParseEtcdEndpoint(address);
+  if (!endpoint) {
+    return endpoint.error();
   }
-  auto client = EtcdClient::Open(*place, {options.connect, options.call}, options.max_connections);
+  auto client =
+      EtcdClient::Open(*endpoint, {options.connect, options.call}, options.max_connections);
   if (!client) {
     return client.error();
   }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// EtcdSession: the one lease of etcd that all asks of an engine hang on, and what is known of it.
+// EtcdSession: the one lease of etcd that all requests of an engine hang on, and what is known of
+// it.
 //
-// Its key carries a generation, the revision that wrote it last. Every ask compares it, so whoever
-// writes the key anew makes void what was asked before and is still on its way.
+// Its key carries a generation, the revision that wrote it last. Every request compares it, so
+// whoever writes the key anew makes void what was asked before and is still on its way.
 //
 // A member that was leader until a moment ago may acknowledge a lease that is no more its to keep.
 // So an acknowledgement counts only together with an answer of the same term that came after it.
@@ -55,8 +56,8 @@ class EtcdSession {
   // What was found at the key of the session, none if it is gone.
   void Found(const Ticket& ticket, std::optional<int64_t> generation);
 
-  // Before and behind every ask. False: the store has gone back, and may repeat the fences that it
-  // gave in this epoch.
+  // Before and behind every request. False: the store has gone back, and may repeat the fences that
+  // it gave in this epoch.
   [[nodiscard]] bool Allows(uint32_t epoch);
 
   milliseconds LongestLease() const { return LongestLeaseIn(ttl_); }

@@ -42,21 +42,22 @@ class MemcachedLocks final : public LockEngine {
 
   const LockCapabilities& capabilities() const override { return can_; }
 
-  Result<LockAnswer> Ask(const LockAsk& ask) override {
-    if (ask.mode != LockMode::kExclusive) {
+  Result<LockAnswer> Ask(const AcquireRequest& request) override {
+    if (request.mode != LockMode::kExclusive) {
       return MemcachedCannot("has exclusive locks only");
     }
-    if (ask.lease > kLongestKept) {
+    if (request.lease > kLongestKept) {
       return MemcachedCannot("has leases of up to 30 days");
     }
-    InEpoch(ask.epoch);
+    InEpoch(request.epoch);
     const BootTime sent = BootNow();
-    const auto former = claims_.Find(ask.token);
-    claims_.Sent(ask.token, ask.epoch, sent + ask.lease, sent);
-    MemcachedHold hold{ask.token, false, space_ + std::string(ask.name), std::string(ask.who)};
-    const std::string key = Key(ask.name, ask.epoch);
+    const auto former = claims_.Find(request.token);
+    claims_.Sent(request.token, request.epoch, sent + request.lease, sent);
+    MemcachedHold hold{request.token, false, space_ + std::string(request.name),
+                       std::string(request.who)};
+    const std::string key = Key(request.name, request.epoch);
     std::string value = Encode(hold);
-    MemcachedCommand change{CommandKind::kAdd, key, value, Kept(ask.lease)};
+    MemcachedCommand change{CommandKind::kAdd, key, value, Kept(request.lease)};
     bool stored = false;  // in this round or an earlier one
     const auto failed = [&stored](Error error) {
       error.effect = stored ? Effect::kUnknown : error.effect;
@@ -78,25 +79,25 @@ class MemcachedLocks final : public LockEngine {
         return failed(right.error());
       }
       if (done && *right) {
-        Acknowledge(ask.token, sent + ask.lease, there ? *there : std::nullopt);
+        Acknowledge(request.token, sent + request.lease, there ? *there : std::nullopt);
         return LockAnswer{LockAnswer::Kind::kGranted, {}, milliseconds(0)};
       }
       if (!there) {
         return failed(there.error());
       }
       if (!*there) {
-        change = {CommandKind::kAdd, key, value, Kept(ask.lease)};
+        change = {CommandKind::kAdd, key, value, Kept(request.lease)};
         continue;
       }
-      const bool mine = (*there)->hold.token == ask.token;
+      const bool mine = (*there)->hold.token == request.token;
       // Looked at behind the answer: whoever extends it says so before.
       if (!mine && !claims_.Ended((*there)->hold.token, BootNow())) {
-        claims_.Refused(ask.token, stored || former);
+        claims_.Refused(request.token, stored || former);
         return LockAnswer{};
       }
       hold.asked_back = mine && former && former->until > sent && (*there)->hold.asked_back;
       value = Encode(hold);
-      change = {CommandKind::kSwap, key, value, Kept(ask.lease), (*there)->version};
+      change = {CommandKind::kSwap, key, value, Kept(request.lease), (*there)->version};
       if (done && round + 1 == kRounds) {
         const auto dropped = client_->Run({CommandKind::kDrop, key, {}, {}, (*there)->version});
         return Error{Code::kUnavailable, dropped ? Effect::kNone : Effect::kUnknown,
@@ -107,7 +108,7 @@ class MemcachedLocks final : public LockEngine {
   }
 
   // Nobody wakes anybody here.
-  Status Await(const LockAsk&, BootTime until, const std::stop_token& stop) override {
+  Status Await(const AcquireRequest&, BootTime until, const std::stop_token& stop) override {
     WaitUntil(until, BootNow(), stop);
     return {};
   }
@@ -238,7 +239,7 @@ class MemcachedLocks final : public LockEngine {
     std::optional<There> there;  // as it was last seen
   };
 
-  // The epoch is in the key: asks of different ones never meet.
+  // The epoch is in the key: requests of different ones never meet.
   std::string Key(std::string_view name, uint32_t epoch) const {
     return MemcachedKey("oncemq:lock:" + std::to_string(epoch) + ":", space_ + std::string(name));
   }
@@ -372,12 +373,12 @@ Result<std::shared_ptr<LockEngine>> OpenMemcachedLocks(std::string_view address,
   if (query != std::string_view::npos && address.substr(query) != "?evicts=allowed") {
     return MemcachedCannot("knows ?evicts=allowed behind an address, and nothing else");
   }
-  const auto place = ParseMemcachedPlace(address.substr(0, query));
-  if (!place) {
-    return place.error();
+  const auto endpoint = ParseMemcachedEndpoint(address.substr(0, query));
+  if (!endpoint) {
+    return endpoint.error();
   }
   auto client =
-      MemcachedClient::Open(*place, {options.connect, options.call}, options.max_connections);
+      MemcachedClient::Open(*endpoint, {options.connect, options.call}, options.max_connections);
   if (!client) {
     return client.error();
   }

@@ -22,33 +22,34 @@ class RedisLocks final : public LockEngine {
         prefix_("oncemq:lock:" + std::to_string(options.space.size()) + ":" + options.space + ":"),
         seal_("oncemq:lock:seal:" + options.space),
         max_waiters_(std::to_string(options.max_waiters)),
-        wakes_(client_->place(), {options.connect, options.call}, options.space) {}
+        wakes_(client_->endpoint(), {options.connect, options.call}, options.space) {}
 
   const LockCapabilities& capabilities() const override { return can_; }
 
-  Result<LockAnswer> Ask(const LockAsk& ask) override {
-    const std::string token = RedisToken(ask.token);
-    const std::string lease = RedisMicros(ask.lease);
-    const std::string place = RedisMicros(ask.place);
-    const std::string kept = RedisKept(ask.lease);
-    if (ask.queue) {
-      wakes_.Expect(ask.token);
+  Result<LockAnswer> Ask(const AcquireRequest& request) override {
+    const std::string token = RedisToken(request.token);
+    const std::string lease = RedisMicros(request.lease);
+    const std::string queue_lease = RedisMicros(request.queue_lease);
+    const std::string kept = RedisKept(request.lease);
+    if (request.queue) {
+      wakes_.Expect(request.token);
     }
-    const std::string key = prefix_ + std::string(ask.name);
-    const std::string epoch = std::to_string(ask.epoch);
-    const std::string limit = std::to_string(ask.limit);
-    const auto reply =
-        One(scripts_.ask, 2,
-            {key, seal_, token, RedisMode(ask.mode), ask.queue ? "1" : "0", ask.barge ? "1" : "0",
-             lease, place, wakes_.channel(), ask.who, max_waiters_, kept, epoch, limit});
+    const std::string key = prefix_ + std::string(request.name);
+    const std::string epoch = std::to_string(request.epoch);
+    const std::string limit = std::to_string(request.limit);
+    const auto reply = One(scripts_.request, 2,
+                           {key, seal_, token, RedisMode(request.mode), request.queue ? "1" : "0",
+                            request.barge ? "1" : "0", lease, queue_lease, wakes_.channel(),
+                            request.who, max_waiters_, kept, epoch, limit});
     if (!reply || reply->list.size() != 4 || reply->list[0].integer != kRedisQueued) {
-      wakes_.Forget(ask.token);  // whoever asks again expects anew
+      wakes_.Forget(request.token);  // whoever asks again expects anew
     }
     return reply ? AnswerOf(reply->list) : reply.error();
   }
 
-  Status Await(const LockAsk& ask, BootTime until, const std::stop_token& stop) override {
-    return wakes_.Await(ask.token, until, stop);
+  Status Await(const AcquireRequest& request, BootTime until,
+               const std::stop_token& stop) override {
+    return wakes_.Await(request.token, until, stop);
   }
 
   Status Extend(std::span<const LockClaim> claims, std::span<Extended> answers) override {
@@ -206,11 +207,12 @@ class RedisLocks final : public LockEngine {
 
 Result<std::shared_ptr<LockEngine>> OpenRedisLocks(std::string_view address,
                                                    const RedisLockOptions& options) {
-  const auto place = ParseReadable(address, options.read_address, ParseRedisPlace);
-  if (!place) {
-    return place.error();
+  const auto endpoint = ParseReadable(address, options.read_address, ParseRedisEndpoint);
+  if (!endpoint) {
+    return endpoint.error();
   }
-  auto client = RedisClient::Open(*place, {options.connect, options.call}, options.max_connections);
+  auto client =
+      RedisClient::Open(*endpoint, {options.connect, options.call}, options.max_connections);
   if (!client) {
     return client.error();
   }

@@ -28,7 +28,7 @@ std::string Whole(std::string_view body, std::string_view short_way = "") {
 }  // namespace
 
 RedisLockScripts::RedisLockScripts()
-    : ask(Whole(kLockAskLua, kLockAskIdleLua)),
+    : request(Whole(kLockAskLua, kLockAskIdleLua)),
       extend(Whole(kLockExtendLua, kLockExtendOnlyLua)),
       free(Whole(kLockFreeLua, kLockFreeOnlyLua)),
       ask_back(Whole(kLockAskBackLua)),

@@ -10,9 +10,9 @@ namespace oncemq {
 struct RedisLockScripts {
   // Keys: of the name, and of the seal. Arguments: token, "x", "s" or "c", queue, barge ("1" or
   // "0"), lease and place in microseconds, the channel that wakes, who, most waiters, how long a
-  // key of one hold is kept in milliseconds, epoch, and the limit of a counted ask. Answers {kind,
-  // fence, again, epoch}; again in microseconds.
-  RedisScript ask;
+  // key of one hold is kept in milliseconds, epoch, and the limit of a counted request. Answers
+  // {kind, fence, again, epoch}; again in microseconds.
+  RedisScript request;
   // token, lease, how long it is kept. 0 gone, 1 extended, 2 extended and asked back.
   RedisScript extend;
   // token. 1 if it held.

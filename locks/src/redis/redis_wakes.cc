@@ -9,8 +9,8 @@
 
 namespace oncemq {
 
-RedisWakes::RedisWakes(RedisPlace place, const RedisTimes& times, const std::string& space)
-    : place_(std::move(place)),
+RedisWakes::RedisWakes(RedisEndpoint endpoint, const RedisTimes& times, const std::string& space)
+    : endpoint_(std::move(endpoint)),
       times_(times),
       channel_("oncemq:lock:wake:" + std::to_string(space.size()) + ":" + space + ":" +
                Hex(SecureRandom64())) {}
@@ -20,7 +20,7 @@ Status RedisWakes::Await(const Token& token, BootTime until, const std::stop_tok
     MutexLock lock(mutex_);
     if (!listener_) {
       listener_ = RedisListener::Start(
-          place_, times_, channel_,
+          endpoint_, times_, channel_,
           [this](std::string_view woken) { wakes_.Wake(TokenOfRedis(woken)); },
           [this](bool hears) {
             if (hears) {

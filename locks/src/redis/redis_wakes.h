@@ -17,7 +17,7 @@ namespace oncemq {
 class RedisWakes {
  public:
   // The channel is of the space, so that a server can keep those of others from it.
-  RedisWakes(RedisPlace place, const RedisTimes& times, const std::string& space);
+  RedisWakes(RedisEndpoint endpoint, const RedisTimes& times, const std::string& space);
 
   const std::string& channel() const { return channel_; }
   // As in Wakes.
@@ -27,7 +27,7 @@ class RedisWakes {
   Status Await(const Token& token, BootTime until, const std::stop_token& stop);
 
  private:
-  const RedisPlace place_;
+  const RedisEndpoint endpoint_;
   const RedisTimes times_;
   const std::string channel_;
   Wakes wakes_;

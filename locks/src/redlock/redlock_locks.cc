@@ -36,25 +36,26 @@ class RedlockLocks final : public LockEngine {
 
   const LockCapabilities& capabilities() const override { return can_; }
 
-  Result<LockAnswer> Ask(const LockAsk& ask) override {
-    if (ask.mode != LockMode::kExclusive) {
+  Result<LockAnswer> Ask(const AcquireRequest& request) override {
+    if (request.mode != LockMode::kExclusive) {
       return Error{Code::kInvalid, Effect::kNone, "the engine redlock has exclusive locks only"};
     }
     const BootTime sent = BootNow();
-    const RedlockTry mine = tries_.Of(ask.token, sent, sent + ask.lease, ask.epoch, ask.who);
+    const RedlockTry mine =
+        tries_.Of(request.token, sent, sent + request.lease, request.epoch, request.who);
     const RedlockAnswers answers =
-        masters_->Ask(AskFor(ask.name, mine, ask.lease), [this](const RedlockAnswers& now) {
+        masters_->Ask(AskFor(request.name, mine, request.lease), [this](const RedlockAnswers& now) {
           return RedlockTally(now).Decided(masters_->majority());
         });
     const RedlockSaid said = RedlockTally(answers);
-    const bool late = BootNow() >= sent + ask.lease;
+    const bool late = BootNow() >= sent + request.lease;
     if (said.granted >= masters_->majority() && !late) {
-      tries_.Lasts(ask.token, mine.token, sent + ask.lease);
-      TellSeal(answers, ask.epoch);
+      tries_.Lasts(request.token, mine.token, sent + request.lease);
+      TellSeal(answers, request.epoch);
       return LockAnswer{LockAnswer::Kind::kGranted, {}, milliseconds(0)};
     }
-    const bool undone = Undo(ask.name, mine.token, answers, sent + WithDrift(ask.lease));
-    tries_.Forget(ask.token);
+    const bool undone = Undo(request.name, mine.token, answers, sent + WithDrift(request.lease));
+    tries_.Forget(request.token);
     if (said.sealed >= masters_->majority()) {
       return LockAnswer{LockAnswer::Kind::kSealed, {said.epoch, 0}, milliseconds(0)};
     }
@@ -69,7 +70,7 @@ class RedlockLocks final : public LockEngine {
   }
 
   // Nobody wakes anybody here.
-  Status Await(const LockAsk&, BootTime until, const std::stop_token& stop) override {
+  Status Await(const AcquireRequest&, BootTime until, const std::stop_token& stop) override {
     WaitUntil(until, BootNow(), stop);
     return {};
   }
@@ -160,7 +161,7 @@ class RedlockLocks final : public LockEngine {
   // A hold that no fence names.
   Result<Freed> Evict(std::string_view, const Fence&) override { return Freed::kNotHeld; }
 
-  // Those that a majority may know. What a minority has left of an ask is nobody's hold.
+  // Those that a majority may know. What a minority has left of a request is nobody's hold.
   Result<LockView> Look(std::string_view name) override {
     const RedlockAnswers said = masters_->Ask({&scripts_.tokens, 1, {{Key(name)}}}, Never);
     std::map<std::string, std::vector<LockView::Party>> seen;
@@ -247,7 +248,7 @@ class RedlockLocks final : public LockEngine {
 
   RedlockQuestion AskFor(std::string_view name, const RedlockTry& mine, milliseconds lease) const {
     const milliseconds there = WithDrift(lease);
-    return {&scripts_.ask,
+    return {&scripts_.request,
             2,
             {{Key(name), seal_, RedisToken(mine.token), "x", "0", "0", RedisMicros(there), "0", "",
               mine.who, "0", RedisKept(there), std::to_string(mine.epoch)}}};
@@ -367,24 +368,24 @@ class RedlockLocks final : public LockEngine {
 };
 
 // All masters have the same user.
-Result<RedisPlace> ParseFirstMaster(std::string_view address) {
-  auto places = ParseRedlock(address);
-  return places ? Result<RedisPlace>(std::move(places->front())) : places.error();
+Result<RedisEndpoint> ParseFirstMaster(std::string_view address) {
+  auto endpoints = ParseRedlock(address);
+  return endpoints ? Result<RedisEndpoint>(std::move(endpoints->front())) : endpoints.error();
 }
 
 }  // namespace
 
 Result<std::shared_ptr<LockEngine>> OpenRedlock(std::string_view address,
                                                 const RedlockOptions& options) {
-  auto places = ParseRedlock(address);
-  if (!places) {
-    return places.error();
+  auto endpoints = ParseRedlock(address);
+  if (!endpoints) {
+    return endpoints.error();
   }
   const auto first = ParseReadable(address, options.read_address, ParseFirstMaster);
-  for (RedisPlace& place : *places) {
-    place.read_login = first->read_login;
+  for (RedisEndpoint& endpoint : *endpoints) {
+    endpoint.read_login = first->read_login;
   }
-  auto masters = RedlockMasters::Open(*places, {options.connect, options.call});
+  auto masters = RedlockMasters::Open(*endpoints, {options.connect, options.call});
   if (!masters) {
     return masters.error();
   }

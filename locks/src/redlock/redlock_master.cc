@@ -33,9 +33,9 @@ bool RedlockServers::Take(size_t master, std::string_view id) {
   return true;
 }
 
-RedlockMaster::RedlockMaster(RedisPlace place, const RedisTimes& times, size_t index,
+RedlockMaster::RedlockMaster(RedisEndpoint endpoint, const RedisTimes& times, size_t index,
                              std::shared_ptr<RedlockServers> servers)
-    : place_(std::move(place)), times_(times), index_(index), servers_(std::move(servers)) {}
+    : endpoint_(std::move(endpoint)), times_(times), index_(index), servers_(std::move(servers)) {}
 
 void RedlockMaster::End() {
   MutexLock lock(mutex_);
@@ -135,7 +135,7 @@ Status RedlockMaster::Reach() {
     client = client_;
   }
   if (client == nullptr) {
-    auto opened = RedisClient::Open(place_, times_, kConnections);
+    auto opened = RedisClient::Open(endpoint_, times_, kConnections);
     if (!opened) {
       return opened.error();
     }
@@ -152,8 +152,9 @@ Status RedlockMaster::Reach() {
     return Error{Code::kUnavailable, Effect::kNone, "a Redis loads its data"};
   }
   if (!servers_->Take(index_, RedisInfo(info->text, "run_id"))) {
-    return Error{Code::kInvalid, Effect::kNone,
-                 ToString(place_) + " and another address of redlock:// lead to the same server"};
+    return Error{
+        Code::kInvalid, Effect::kNone,
+        ToString(endpoint_) + " and another address of redlock:// lead to the same server"};
   }
   MutexLock lock(mutex_);
   client_ = std::move(client);
@@ -167,7 +168,7 @@ void RedlockMaster::Reached(const Status& status) {
     // A wrong one is said once; one that is away may be so for long.
     if (IsMisconfigured(status.error()) && !IsMisconfigured(why_)) {
       Log(LogLevel::kWarn, "redlock", "a master cannot be used",
-          {{"master", ToString(place_)}, {"error", ToString(status.error())}});
+          {{"master", ToString(endpoint_)}, {"error", ToString(status.error())}});
     }
     why_ = status.error();
   }

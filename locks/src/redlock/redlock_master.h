@@ -38,7 +38,7 @@ class RedlockServers {
 // Thread safety: any thread.
 class RedlockMaster {
  public:
-  RedlockMaster(RedisPlace place, const RedisTimes& times, size_t index,
+  RedlockMaster(RedisEndpoint endpoint, const RedisTimes& times, size_t index,
                 std::shared_ptr<RedlockServers> servers);
   ~RedlockMaster();
   RedlockMaster(const RedlockMaster&) = delete;
@@ -74,7 +74,7 @@ class RedlockMaster {
   void Answer(Job& job, RedlockAnswer answer) const;
   void Keep(Job job) REQUIRES(mutex_);
 
-  const RedisPlace place_;
+  const RedisEndpoint endpoint_;
   const RedisTimes times_;
   const size_t index_;
   const std::shared_ptr<RedlockServers> servers_;

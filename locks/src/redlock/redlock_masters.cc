@@ -16,7 +16,7 @@ Error Invalid(const std::string& why) {
 
 }  // namespace
 
-Result<std::vector<RedisPlace>> ParseRedlock(std::string_view address) {
+Result<std::vector<RedisEndpoint>> ParseRedlock(std::string_view address) {
   constexpr std::string_view kPlain = "redlock://";
   constexpr std::string_view kTls = "redlocks://";
   const bool tls = address.starts_with(kTls);
@@ -29,44 +29,44 @@ Result<std::vector<RedisPlace>> ParseRedlock(std::string_view address) {
   const std::string who = (tls ? "rediss://" : "redis://") + std::string(address, 0, behind_who);
   const std::string path(address.substr(behind_hosts));
   std::string_view hosts = address.substr(behind_who, behind_hosts - behind_who);
-  std::vector<RedisPlace> places;
+  std::vector<RedisEndpoint> endpoints;
   std::set<std::string> seen;
   for (size_t comma = 0; comma != std::string_view::npos;) {
     comma = hosts.find(',');
     const std::string host(hosts.substr(0, comma));
     hosts.remove_prefix(comma == std::string_view::npos ? hosts.size() : comma + 1);
-    auto place = ParseRedisPlace(who + host + path);
-    if (!place) {
-      return place.error();
+    auto endpoint = ParseRedisEndpoint(who + host + path);
+    if (!endpoint) {
+      return endpoint.error();
     }
-    if (!seen.insert(ToString(*place)).second) {
-      return Invalid(ToString(*place) + " is named twice, and would vote twice");
+    if (!seen.insert(ToString(*endpoint)).second) {
+      return Invalid(ToString(*endpoint) + " is named twice, and would vote twice");
     }
-    places.push_back(*std::move(place));
+    endpoints.push_back(*std::move(endpoint));
   }
-  if (places.size() < kFewest || places.size() > kMost || places.size() % 2 == 0) {
-    return Invalid("3 to 9 masters, an odd number, not " + std::to_string(places.size()));
+  if (endpoints.size() < kFewest || endpoints.size() > kMost || endpoints.size() % 2 == 0) {
+    return Invalid("3 to 9 masters, an odd number, not " + std::to_string(endpoints.size()));
   }
-  return places;
+  return endpoints;
 }
 
 size_t RedlockMasters::majority() const {
   return count() / 2 + 1;
 }
 
-Result<std::unique_ptr<RedlockMasters>> RedlockMasters::Open(const std::vector<RedisPlace>& places,
-                                                             const RedisTimes& times) {
+Result<std::unique_ptr<RedlockMasters>> RedlockMasters::Open(
+    const std::vector<RedisEndpoint>& endpoints, const RedisTimes& times) {
   std::unique_ptr<RedlockMasters> all(new RedlockMasters(times.call));
-  const auto servers = std::make_shared<RedlockServers>(places.size());
-  for (size_t i = 0; i < places.size(); i++) {
-    all->masters_.push_back(std::make_unique<RedlockMaster>(places[i], times, i, servers));
+  const auto servers = std::make_shared<RedlockServers>(endpoints.size());
+  for (size_t i = 0; i < endpoints.size(); i++) {
+    all->masters_.push_back(std::make_unique<RedlockMaster>(endpoints[i], times, i, servers));
     if (!all->masters_.back()->Start()) {
       return Error{Code::kUnavailable, Effect::kNone, "the system gives no threads"};
     }
   }
   size_t there = 0;
-  RedlockAnswers answers(places.size());
-  for (size_t i = 0; i < places.size(); i++) {
+  RedlockAnswers answers(endpoints.size());
+  for (size_t i = 0; i < endpoints.size(); i++) {
     const Status status = all->masters_[i]->FirstTry();
     there += status ? 1 : 0;
     if (!status && status.error().code == Code::kInvalid) {

@@ -18,12 +18,12 @@
 namespace oncemq {
 
 // redlock://[user[:password]@]host[:port],...[/database]. Failures: kInvalid.
-Result<std::vector<RedisPlace>> ParseRedlock(std::string_view address);
+Result<std::vector<RedisEndpoint>> ParseRedlock(std::string_view address);
 
 class RedlockMasters {
  public:
   // Failures: kInvalid if one of them cannot be used; kUnavailable without a majority.
-  static Result<std::unique_ptr<RedlockMasters>> Open(const std::vector<RedisPlace>& places,
+  static Result<std::unique_ptr<RedlockMasters>> Open(const std::vector<RedisEndpoint>& endpoints,
                                                       const RedisTimes& times);
 
   // All of their threads end at the same time.

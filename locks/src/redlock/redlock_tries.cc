@@ -9,37 +9,37 @@ namespace oncemq {
 
 RedlockTries::RedlockTries() : process_(SecureRandom64()) {}
 
-RedlockTry RedlockTries::Of(const Token& ask, BootTime now, BootTime until, uint32_t epoch,
+RedlockTry RedlockTries::Of(const Token& request, BootTime now, BootTime until, uint32_t epoch,
                             std::string_view who) {
   MutexLock lock(mutex_);
   if (tries_.size() >= sweep_at_) {
     std::erase_if(tries_, [now](const auto& entry) { return entry.second.until <= now; });
     sweep_at_ = std::max<size_t>(1024, tries_.size() * 2);
   }
-  const auto [at, added] = tries_.try_emplace(ask);
+  const auto [at, added] = tries_.try_emplace(request);
   if (added || at->second.until <= now || at->second.given_back) {
     at->second = {{process_, ++last_}, until, epoch, std::string(who), false};
   }
   return at->second;
 }
 
-std::optional<RedlockTry> RedlockTries::Find(const Token& ask) {
+std::optional<RedlockTry> RedlockTries::Find(const Token& request) {
   MutexLock lock(mutex_);
-  const auto at = tries_.find(ask);
+  const auto at = tries_.find(request);
   return at == tries_.end() ? std::nullopt : std::optional(at->second);
 }
 
-void RedlockTries::Lasts(const Token& ask, const Token& token, BootTime until) {
+void RedlockTries::Lasts(const Token& request, const Token& token, BootTime until) {
   MutexLock lock(mutex_);
-  const auto at = tries_.find(ask);
+  const auto at = tries_.find(request);
   if (at != tries_.end() && at->second.token == token && !at->second.given_back) {
     at->second.until = std::max(at->second.until, until);
   }
 }
 
-std::optional<RedlockTry> RedlockTries::GiveBack(const Token& ask) {
+std::optional<RedlockTry> RedlockTries::GiveBack(const Token& request) {
   MutexLock lock(mutex_);
-  const auto at = tries_.find(ask);
+  const auto at = tries_.find(request);
   if (at == tries_.end()) {
     return std::nullopt;
   }
@@ -47,18 +47,18 @@ std::optional<RedlockTry> RedlockTries::GiveBack(const Token& ask) {
   return at->second;
 }
 
-void RedlockTries::UnlessGivenBack(const Token& ask, const Token& token,
+void RedlockTries::UnlessGivenBack(const Token& request, const Token& token,
                                    const std::function<void()>& act) {
   MutexLock lock(mutex_);
-  const auto at = tries_.find(ask);
+  const auto at = tries_.find(request);
   if (at != tries_.end() && at->second.token == token && !at->second.given_back) {
     act();
   }
 }
 
-void RedlockTries::Forget(const Token& ask) {
+void RedlockTries::Forget(const Token& request) {
   MutexLock lock(mutex_);
-  tries_.erase(ask);
+  tries_.erase(request);
 }
 
 }  // namespace oncemq

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RedlockTries: by which token the masters know an ask. Each try has a new one: what takes a failed
-// try back may reach a master late, and must not hit the next try of the same ask.
+// RedlockTries: by which token the masters know a request. Each try has a new one: what takes a
+// failed try back may reach a master late, and must not hit the next try of the same request.
 //
 // Thread safety: any thread.
 #pragma once
@@ -29,18 +29,18 @@ class RedlockTries {
  public:
   RedlockTries();
 
-  // The one that goes on for this ask, or a new one.
-  RedlockTry Of(const Token& ask, BootTime now, BootTime until, uint32_t epoch,
+  // The one that goes on for this request, or a new one.
+  RedlockTry Of(const Token& request, BootTime now, BootTime until, uint32_t epoch,
                 std::string_view who);
   // Nothing: never asked, ended long ago, or forgotten.
-  std::optional<RedlockTry> Find(const Token& ask);
+  std::optional<RedlockTry> Find(const Token& request);
   // It lasts until then. Without effect if it is another try meanwhile, or given back.
-  void Lasts(const Token& ask, const Token& token, BootTime until);
-  void Forget(const Token& ask);
+  void Lasts(const Token& request, const Token& token, BootTime until);
+  void Forget(const Token& request);
   // It is given back: asked again, it is a new one. What it was.
-  std::optional<RedlockTry> GiveBack(const Token& ask);
+  std::optional<RedlockTry> GiveBack(const Token& request);
   // Unless it is given back meanwhile: what gives it back comes behind `act`.
-  void UnlessGivenBack(const Token& ask, const Token& token, const std::function<void()>& act);
+  void UnlessGivenBack(const Token& request, const Token& token, const std::function<void()>& act);
 
  private:
   struct Order {

@@ -25,7 +25,7 @@ RedlockVotes CountRedlock(const RedlockAnswers& answers, size_t list);
 // Whether more answers would change nothing for any of so many lists.
 bool RedlockDecided(const RedlockAnswers& answers, size_t lists, size_t majority);
 
-// How they answered an ask.
+// How they answered a request.
 struct RedlockSaid {
   size_t granted = 0;
   size_t busy = 0;

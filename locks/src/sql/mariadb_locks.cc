@@ -10,13 +10,13 @@ namespace oncemq {
 
 Result<std::shared_ptr<LockEngine>> OpenMariadbLocks(std::string_view address,
                                                      const MariadbLockOptions& options) {
-  const auto place = ParseReadable(address, options.read_address, ParseMariadbPlace);
-  if (!place) {
-    return place.error();
+  const auto endpoint = ParseReadable(address, options.read_address, ParseMariadbEndpoint);
+  if (!endpoint) {
+    return endpoint.error();
   }
-  auto store = OpenMariadbStore(*place, {.space = options.space,
-                                         .times = {options.connect, options.call},
-                                         .max_connections = options.max_connections});
+  auto store = OpenMariadbStore(*endpoint, {.space = options.space,
+                                            .times = {options.connect, options.call},
+                                            .max_connections = options.max_connections});
   if (!store) {
     return store.error();
   }

@@ -295,13 +295,13 @@ Status MariadbStore::MakeTables() {
 
 }  // namespace
 
-Result<std::unique_ptr<SqlStore>> OpenMariadbStore(const SqlPlace& place,
+Result<std::unique_ptr<SqlStore>> OpenMariadbStore(const SqlEndpoint& endpoint,
                                                    const MariadbStoreOptions& options) {
   if (options.space.size() > kLongestSqlSpace) {
     return Error{Code::kInvalid, Effect::kNone, "the space of locks in SQL has at most 255 bytes"};
   }
   const SqlTimes times{options.times.connect, options.times.call, kSqlIdle};
-  auto client = OpenMariadb(place, times, options.max_connections);
+  auto client = OpenMariadb(endpoint, times, options.max_connections);
   if (!client) {
     return client.error();
   }

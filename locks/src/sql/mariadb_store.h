@@ -7,7 +7,7 @@
 
 #include "oncemq/base/result.h"
 #include "oncemq/clients/sql_client.h"
-#include "oncemq/clients/sql_place.h"
+#include "oncemq/clients/sql_endpoint.h"
 #include "sql_store.h"
 
 namespace oncemq {
@@ -22,7 +22,7 @@ struct MariadbStoreOptions {
 };
 
 // Makes the tables where they are missing.
-Result<std::unique_ptr<SqlStore>> OpenMariadbStore(const SqlPlace& place,
+Result<std::unique_ptr<SqlStore>> OpenMariadbStore(const SqlEndpoint& endpoint,
                                                    const MariadbStoreOptions& options);
 
 }  // namespace oncemq

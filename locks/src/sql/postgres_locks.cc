@@ -10,13 +10,13 @@ namespace oncemq {
 
 Result<std::shared_ptr<LockEngine>> OpenPostgresLocks(std::string_view address,
                                                       const PostgresLockOptions& options) {
-  const auto place = ParseReadable(address, options.read_address, ParsePostgresPlace);
-  if (!place) {
-    return place.error();
+  const auto endpoint = ParseReadable(address, options.read_address, ParsePostgresEndpoint);
+  if (!endpoint) {
+    return endpoint.error();
   }
-  auto store = OpenPostgresStore(*place, {.space = options.space,
-                                          .times = {options.connect, options.call},
-                                          .max_connections = options.max_connections});
+  auto store = OpenPostgresStore(*endpoint, {.space = options.space,
+                                             .times = {options.connect, options.call},
+                                             .max_connections = options.max_connections});
   if (!store) {
     return store.error();
   }

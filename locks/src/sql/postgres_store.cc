@@ -74,14 +74,14 @@ constexpr std::string_view kSealed =
 
 class PostgresStore final : public SqlStore {
  public:
-  PostgresStore(std::unique_ptr<SqlClient> client, const SqlPlace& place,
+  PostgresStore(std::unique_ptr<SqlClient> client, const SqlEndpoint& endpoint,
                 const PostgresStoreOptions& options)
       : client_(std::move(client)),
-        place_(place),
+        endpoint_(endpoint),
         times_(options.times),
         space_(options.space),
         texts_(options.clock),
-        // Another lock with this number makes an ask wait, and nothing worse.
+        // Another lock with this number makes a request wait, and nothing worse.
         seal_lock_(static_cast<int64_t>(StableHash("oncemq lock seal " + options.space))) {}
 
   Status MakeTables();
@@ -174,7 +174,7 @@ class PostgresStore final : public SqlStore {
   std::shared_ptr<void> Listen(uint64_t home, std::function<void(const Token&)> heard,
                                std::function<void()> all) override {
     return PostgresListener::Start(
-        place_, times_, std::string(kChannel) + Hex(home),
+        endpoint_, times_, std::string(kChannel) + Hex(home),
         [heard = std::move(heard)](std::string_view text) {
           const auto process = ParseHex(text.substr(0, text.find('.')));
           const auto attempt = ParseHex(text.substr(text.find('.') + 1));
@@ -246,7 +246,7 @@ class PostgresStore final : public SqlStore {
   }
 
   const std::unique_ptr<SqlClient> client_;
-  const SqlPlace place_;
+  const SqlEndpoint endpoint_;
   const SqlTimes times_;
   const std::string space_;
   const Texts texts_;
@@ -329,17 +329,17 @@ Status PostgresStore::MakeTables() {
 
 }  // namespace
 
-Result<std::unique_ptr<SqlStore>> OpenPostgresStore(const SqlPlace& place,
+Result<std::unique_ptr<SqlStore>> OpenPostgresStore(const SqlEndpoint& endpoint,
                                                     const PostgresStoreOptions& options) {
   if (options.space.size() > kLongestSqlSpace) {
     return Error{Code::kInvalid, Effect::kNone, "the space of locks in SQL has at most 255 bytes"};
   }
   const SqlTimes times{options.times.connect, options.times.call, kSqlIdle};
-  auto client = OpenPostgres(place, times, options.max_connections);
+  auto client = OpenPostgres(endpoint, times, options.max_connections);
   if (!client) {
     return client.error();
   }
-  auto store = std::make_unique<PostgresStore>(*std::move(client), place, options);
+  auto store = std::make_unique<PostgresStore>(*std::move(client), endpoint, options);
   if (const Status made = store->MakeTables(); !made) {
     return made.error();
   }

@@ -7,7 +7,7 @@
 
 #include "oncemq/base/result.h"
 #include "oncemq/clients/sql_client.h"
-#include "oncemq/clients/sql_place.h"
+#include "oncemq/clients/sql_endpoint.h"
 #include "sql_store.h"
 
 namespace oncemq {
@@ -21,7 +21,7 @@ struct PostgresStoreOptions {
 };
 
 // Makes the tables where they are missing.
-Result<std::unique_ptr<SqlStore>> OpenPostgresStore(const SqlPlace& place,
+Result<std::unique_ptr<SqlStore>> OpenPostgresStore(const SqlEndpoint& endpoint,
                                                     const PostgresStoreOptions& options);
 
 }  // namespace oncemq

@@ -29,31 +29,31 @@ constexpr uint64_t kSweepEach = kNewRow * kSqlPortion / 4;
 constexpr uint32_t kPauseDoublings = 5;
 // How often a name is swapped in vain before its row is locked. A hold that is not renewed is lost,
 // so its owner tries less.
-constexpr uint32_t kSwapsOfAsks = 2;
+constexpr uint32_t kSwapsOfRequests = 2;
 constexpr uint32_t kSwapsOfHolders = 1;
 
 // A locked round keeps its connection while it waits for its row. Asks leave two connections to
 // renewals and releases: a hold that finds none is lost.
 constexpr size_t kConnectionsOfHolders = 2;
 
-// An ask in its locked round.
-class LockedAsk {
+// A request in its locked round.
+class LockedRequest {
  public:
   // `now`: so many are in theirs.
-  LockedAsk(std::atomic<size_t>& now, size_t most)
+  LockedRequest(std::atomic<size_t>& now, size_t most)
       : now_(now), in_(now.fetch_add(1, std::memory_order_relaxed) < most) {
     if (!in_) {
       now_.fetch_sub(1, std::memory_order_relaxed);
     }
   }
-  ~LockedAsk() {
+  ~LockedRequest() {
     if (in_) {
       const size_t were = now_.fetch_sub(1, std::memory_order_relaxed);
       ONCEMQ_CHECK(were > 0, "a locked round is counted from its begin to its end");
     }
   }
-  LockedAsk(const LockedAsk&) = delete;
-  LockedAsk& operator=(const LockedAsk&) = delete;
+  LockedRequest(const LockedRequest&) = delete;
+  LockedRequest& operator=(const LockedRequest&) = delete;
 
   // False: as many as may be are in theirs already.
   bool in() const { return in_; }
@@ -80,21 +80,21 @@ class SqlLocks final : public LockEngine {
 
   const LockCapabilities& capabilities() const override { return can_; }
 
-  Result<LockAnswer> Ask(const LockAsk& ask) override {
-    LockAsk short_ask = ask;
-    short_ask.who = ask.who.substr(0, kLongestKeptWho);
-    if (ask.queue) {
-      wakes_.Expect(ask.token);
+  Result<LockAnswer> Ask(const AcquireRequest& request) override {
+    AcquireRequest short_request = request;
+    short_request.who = request.who.substr(0, kLongestKeptWho);
+    if (request.queue) {
+      wakes_.Expect(request.token);
     }
     LockAnswer answer;
-    const Status done = ChangeOne(ask.name, ask.epoch, [&](Draft& draft) -> Status {
-      if (draft.epoch != ask.epoch) {
+    const Status done = ChangeOne(request.name, request.epoch, [&](Draft& draft) -> Status {
+      if (draft.epoch != request.epoch) {
         answer = {LockAnswer::Kind::kSealed, {draft.epoch, 0}, milliseconds(0)};
         return {};
       }
-      const bool known = draft.entry.Knows(ask.token);
-      answer = draft.entry.Ask(short_ask, NextFence(draft, ask.epoch), draft.now, draft.turns,
-                               ask.queue ? home_ : 0);
+      const bool known = draft.entry.Knows(request.token);
+      answer = draft.entry.Ask(short_request, NextFence(draft, request.epoch), draft.now,
+                               draft.turns, request.queue ? home_ : 0);
       if (answer.kind == LockAnswer::Kind::kGranted) {
         draft.fence = std::max(draft.fence, answer.fence.token);
       }
@@ -105,16 +105,17 @@ class SqlLocks final : public LockEngine {
       return {};
     });
     if (!done || answer.kind != LockAnswer::Kind::kQueued) {
-      wakes_.Forget(ask.token);  // whoever asks again expects anew
+      wakes_.Forget(request.token);  // whoever asks again expects anew
     }
     return done ? Result<LockAnswer>(answer) : done.error();
   }
 
-  Status Await(const LockAsk& ask, BootTime until, const std::stop_token& stop) override {
+  Status Await(const AcquireRequest& request, BootTime until,
+               const std::stop_token& stop) override {
     if (!can_.wakes) {
       return wakes_.AwaitLooking(
-          ask.name, ask.token, until, stop,
-          [&](const std::vector<Token>& waiting) { return TurnsOf(ask.name, waiting); });
+          request.name, request.token, until, stop,
+          [&](const std::vector<Token>& waiting) { return TurnsOf(request.name, waiting); });
     }
     {
       MutexLock lock(mutex_);
@@ -127,7 +128,7 @@ class SqlLocks final : public LockEngine {
         return Error{Code::kUnavailable, Effect::kNone, "the system gives no thread to listen"};
       }
     }
-    wakes_.Await(ask.token, until, stop);
+    wakes_.Await(request.token, until, stop);
     return {};
   }
 
@@ -230,7 +231,8 @@ class SqlLocks final : public LockEngine {
   Status ChangeOne(std::string_view name, std::optional<uint32_t> epoch,
                    const std::function<Status(Draft&)>& rule) {
     const Rule one = [&](size_t, Draft& draft) { return rule(draft); };
-    return AllDone(Change({{&name, 1}, epoch, one, kSwapsOfAsks, limits_.call, limits_.call}), 1);
+    return AllDone(Change({{&name, 1}, epoch, one, kSwapsOfRequests, limits_.call, limits_.call}),
+                   1);
   }
 
   static Status AllDone(const Result<std::vector<size_t>>& left, size_t all) {
@@ -291,11 +293,11 @@ class SqlLocks final : public LockEngine {
         break;
       }
       const bool due = tries >= work.swaps;
-      std::optional<LockedAsk> ask;
-      if (due && work.swaps == kSwapsOfAsks) {
-        ask.emplace(locked_asks_, most_locked_asks_);
+      std::optional<LockedRequest> request;
+      if (due && work.swaps == kSwapsOfRequests) {
+        request.emplace(locked_requests_, most_locked_requests_);
       }
-      const bool locked = due && (!ask || ask->in());  // else it is swapped once more
+      const bool locked = due && (!request || request->in());  // else it is swapped once more
       Pause(locked ? tries - work.swaps : tries);
       auto again = locked ? OnceLocked(work, left, until) : Once(work, left);
       if (!again) {
@@ -501,9 +503,9 @@ class SqlLocks final : public LockEngine {
   const std::unique_ptr<SqlStore> store_;
   Wakes wakes_;
   std::atomic<uint64_t> pauses_{0};
-  const size_t most_locked_asks_ =
+  const size_t most_locked_requests_ =
       std::max(limits_.max_connections, kConnectionsOfHolders + 1) - kConnectionsOfHolders;
-  std::atomic<size_t> locked_asks_{0};
+  std::atomic<size_t> locked_requests_{0};
   std::array<NameTurn::Door, 64> doors_;
   Mutex mutex_;
   uint64_t changed_ GUARDED_BY(mutex_) = 0;  // since the last sweep; a new row is kNewRow

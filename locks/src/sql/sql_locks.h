@@ -8,8 +8,8 @@
 // sending of the call, from which its holder counts.
 //
 // A call that was overtaken locks the row from the look to the write (docs/adr/0025): a renewal or
-// a release after one swap in vain, an ask after two. So a client whose messages take long has its
-// turn, and a hold is renewed while others ask for its name.
+// a release after one swap in vain, a request after two. So a client whose messages take long has
+// its turn, and a hold is renewed while others ask for its name.
 #pragma once
 
 #include <memory>

@@ -97,11 +97,11 @@ class EtcdSwitchStore final : public SwitchStore {
 
 Result<std::shared_ptr<SwitchStore>> OpenEtcdSwitchStore(std::string_view address,
                                                          const std::string& name) {
-  const auto place = ParseEtcdPlace(address);
-  if (!place) {
-    return place.error();
+  const auto endpoint = ParseEtcdEndpoint(address);
+  if (!endpoint) {
+    return endpoint.error();
   }
-  auto client = EtcdClient::Open(*place, kTimes, 4);
+  auto client = EtcdClient::Open(*endpoint, kTimes, 4);
   if (!client) {
     return client.error();
   }

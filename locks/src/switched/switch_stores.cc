@@ -44,14 +44,16 @@ Opened OpenSwitchStore(std::string_view address, const std::string& name) {
 #endif
 #ifdef ONCEMQ_WITH_POSTGRES
   if (address.starts_with("postgres:")) {
-    const auto place = ParsePostgresPlace(address);
-    return place ? InSql(OpenPostgres(*place, {}, kConnections), name) : Opened(place.error());
+    const auto endpoint = ParsePostgresEndpoint(address);
+    return endpoint ? InSql(OpenPostgres(*endpoint, {}, kConnections), name)
+                    : Opened(endpoint.error());
   }
 #endif
 #ifdef ONCEMQ_WITH_MARIADB
   if (address.starts_with("mariadb:")) {
-    const auto place = ParseMariadbPlace(address);
-    return place ? InSql(OpenMariadb(*place, {}, kConnections), name) : Opened(place.error());
+    const auto endpoint = ParseMariadbEndpoint(address);
+    return endpoint ? InSql(OpenMariadb(*endpoint, {}, kConnections), name)
+                    : Opened(endpoint.error());
   }
 #endif
 #ifdef ONCEMQ_WITH_ZOOKEEPER

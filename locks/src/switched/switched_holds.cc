@@ -48,18 +48,18 @@ Result<bool> SwitchedLocks::Parts::Move(SwitchedStore& to, const SwitchRecord& r
   if (!entry) {
     return false;
   }
-  LockAsk ask{claim.name,  claim.token, entry->mode, false,        false,
-              claim.lease, claim.lease, entry->who,  record.epoch, entry->fenced};
+  AcquireRequest request{claim.name,  claim.token, entry->mode, false,        false,
+                         claim.lease, claim.lease, entry->who,  record.epoch, entry->fenced};
   // It was counted where it is held, and nobody is granted in one of the two stores alone. By its
   // own limit one with a low limit would stay behind if others with higher ones moved before it.
   if (entry->mode == LockMode::kCounted) {
-    ask.limit = kMostCounted;
+    request.limit = kMostCounted;
   }
-  const auto answer = AskOne(to, ask, false);
+  const auto answer = AskOne(to, request, false);
   // Whoever gave it back meanwhile may have told this store before it was asked.
   const auto now = where.Moved(claim.token);
   if (!now || now->given_back) {
-    static_cast<void>(Undo({to.name()}, 1, ask));
+    static_cast<void>(Undo({to.name()}, 1, request));
     return false;
   }
   return answer ? Result<bool>(answer->kind == LockAnswer::Kind::kGranted) : answer.error();
@@ -265,7 +265,7 @@ Status SwitchedLocks::Free(std::span<const LockClaim> claims, std::span<Freed> a
   const SwitchRecord record = parts_->board->Progress().record;
   const BootTime now = parts_->clock.Boot();
   std::fill(answers.begin(), answers.end(), Freed::kNotHeld);
-  std::vector<std::optional<AskedWhere::Entry>> entries;
+  std::vector<std::optional<RequestedWhere::Entry>> entries;
   entries.reserve(claims.size());
   for (const LockClaim& claim : claims) {
     entries.push_back(parts_->where.GivesBack(claim.token));

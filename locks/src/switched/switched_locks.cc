@@ -203,15 +203,15 @@ Result<size_t> SwitchedLocks::AskBack(std::string_view name) {
   if (!record) {
     return record.error();
   }
-  const auto ask = [&](LockEngine& engine) {
+  const auto request = [&](LockEngine& engine) {
     engine.InEpoch(record->epoch);
     return engine.AskBack(name);
   };
-  const auto asked = parts_->Front(*record).Do(*parts_->board, ask);
+  const auto asked = parts_->Front(*record).Do(*parts_->board, request);
   if (!asked || record->mode != SwitchMode::kBoth) {
     return asked;
   }
-  const auto there = parts_->Store(record->to).Do(*parts_->board, ask);
+  const auto there = parts_->Store(record->to).Do(*parts_->board, request);
   return there ? asked : Error{there.error().code, Effect::kUnknown, there.error().message};
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What SwitchedLocks is made of; its parts are in switched_asks.cc, switched_holds.cc and
+// What SwitchedLocks is made of; its parts are in switched_requests.cc, switched_holds.cc and
 // switched_locks.cc.
 #pragma once
 
@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "asked_where.h"
 #include "oncemq/base/check.h"
+#include "requested_where.h"
 #include "switched_store.h"
 
 namespace oncemq {
@@ -37,10 +37,10 @@ struct SwitchedLocks::Parts {
   SwitchedStore& Front(const SwitchRecord& record) {
     return Store(record.mode == SwitchMode::kDrain ? record.to : record.from);
   }
-  LockAnswer Drained(const LockAsk& ask);
+  LockAnswer Drained(const AcquireRequest& request);
   // `where` knows already that it may be there.
-  Result<LockAnswer> AskOne(SwitchedStore& store, const LockAsk& ask, bool gives_fence);
-  Status Undo(const StoreNames& grants, size_t granted, const LockAsk& ask);
+  Result<LockAnswer> AskOne(SwitchedStore& store, const AcquireRequest& request, bool gives_fence);
+  Status Undo(const StoreNames& grants, size_t granted, const AcquireRequest& request);
   Status ExtendAt(SwitchedStore& store, std::span<const LockClaim> claims,
                   std::span<Extended> answers);
   // Whether it is held there now.
@@ -65,7 +65,7 @@ struct SwitchedLocks::Parts {
   LockDoubts doubts;
   std::vector<std::unique_ptr<SwitchedStore>> stores;
   LockCapabilities can;
-  AskedWhere where;
+  RequestedWhere where;
   std::unique_ptr<Switchboard> board;  // last: its thread seals the stores
 };
 

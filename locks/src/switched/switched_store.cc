@@ -61,10 +61,10 @@ SwitchedStore::Opened SwitchedStore::Engine() {
   return opened;
 }
 
-Status SwitchedStore::Await(Switchboard& board, const LockAsk& ask, BootTime until,
+Status SwitchedStore::Await(Switchboard& board, const AcquireRequest& request, BootTime until,
                             const std::stop_token& stop) {
   const auto engine = Engine();
-  const Status done = engine ? (*engine)->Await(ask, until, stop) : Status(engine.error());
+  const Status done = engine ? (*engine)->Await(request, until, stop) : Status(engine.error());
   if (!done && IsTransient(done.error())) {
     board.Report(name(), false);
   }
@@ -81,7 +81,7 @@ Status SwitchedStore::Answers() {
   return engine ? Grants(**engine) : Status(engine.error());
 }
 
-// An engine need not cope with two asks of one token at a time.
+// An engine need not cope with two requests of one token at a time.
 Status SwitchedStore::Grants(LockEngine& engine) {
   MutexLock alone(questions_);
   return Question(engine);
@@ -89,17 +89,17 @@ Status SwitchedStore::Grants(LockEngine& engine) {
 
 // In whichever epoch the store is: nothing rests on who has that name.
 Status SwitchedStore::Question(LockEngine& engine) {
-  LockAsk ask{.name = kNameOfQuestions,
-              .token = asks_as_,
-              .queue = false,
-              .lease = kQuestionLasts,
-              .place = kQuestionLasts,
-              .who = "a switchboard that asks whether names are to be had",
-              .epoch = epoch_};
-  auto answer = engine.Ask(ask);
+  AcquireRequest request{.name = kNameOfQuestions,
+                         .token = asks_as_,
+                         .queue = false,
+                         .lease = kQuestionLasts,
+                         .queue_lease = kQuestionLasts,
+                         .who = "a switchboard that asks whether names are to be had",
+                         .epoch = epoch_};
+  auto answer = engine.Ask(request);
   if (answer && answer->kind == LockAnswer::Kind::kSealed) {
-    epoch_ = ask.epoch = answer->fence.epoch;
-    answer = engine.Ask(ask);
+    epoch_ = request.epoch = answer->fence.epoch;
+    answer = engine.Ask(request);
   }
   if (!answer) {
     return answer.error();
@@ -107,7 +107,7 @@ Status SwitchedStore::Question(LockEngine& engine) {
   if (answer->kind != LockAnswer::Kind::kGranted) {
     return {};  // somebody else asks, or has just sealed it: it takes what it is told
   }
-  const LockClaim claim{ask.name, ask.token};
+  const LockClaim claim{request.name, request.token};
   Freed freed{};
   return engine.Free({&claim, 1}, {&freed, 1});
 }

@@ -48,7 +48,8 @@ class SwitchedStore {
     return answer;
   }
   // That a wait is over says nothing of the store: it may not have been asked.
-  Status Await(Switchboard& board, const LockAsk& ask, BootTime until, const std::stop_token& stop);
+  Status Await(Switchboard& board, const AcquireRequest& request, BootTime until,
+               const std::stop_token& stop);
   // Past the switchboard, which may not be there yet, or asks for itself.
   Result<uint32_t> Seal(uint32_t epoch);
   Status Answers();

@@ -22,8 +22,8 @@ constexpr ZooKeeperTimes kTimes{.connect = milliseconds(2'000), .call = millisec
 
 class ZooKeeperSwitchStore final : public SwitchStore {
  public:
-  ZooKeeperSwitchStore(ZooKeeperPlace place, const std::string& name)
-      : place_(std::move(place)),
+  ZooKeeperSwitchStore(ZooKeeperEndpoint endpoint, const std::string& name)
+      : endpoint_(std::move(endpoint)),
         parents_{"/oncemq", "/oncemq/switch", "/oncemq/switch/" + name,
                  "/oncemq/switch/" + name + "/words"},
         record_("/oncemq/switch/" + name + "/record"),
@@ -141,7 +141,7 @@ class ZooKeeperSwitchStore final : public SwitchStore {
     MutexLock lock(mutex_);
     if (session_ == nullptr || session_->ended()) {
       auto started = ZooKeeperSession::Start(
-          place_, kTimes, {[this](std::string_view) { Changed(); }, [this] { Changed(); }});
+          endpoint_, kTimes, {[this](std::string_view) { Changed(); }, [this] { Changed(); }});
       if (!started) {
         return started.error();
       }
@@ -167,7 +167,7 @@ class ZooKeeperSwitchStore final : public SwitchStore {
     changed_.notify_all();
   }
 
-  const ZooKeeperPlace place_;
+  const ZooKeeperEndpoint endpoint_;
   const std::vector<std::string> parents_;
   const std::string record_;
   const std::string words_;
@@ -182,11 +182,11 @@ class ZooKeeperSwitchStore final : public SwitchStore {
 
 Result<std::shared_ptr<SwitchStore>> OpenZooKeeperSwitchStore(std::string_view address,
                                                               const std::string& name) {
-  auto place = ParseZooKeeperPlace(address);
-  if (!place) {
-    return place.error();
+  auto endpoint = ParseZooKeeperEndpoint(address);
+  if (!endpoint) {
+    return endpoint.error();
   }
-  auto store = std::make_shared<ZooKeeperSwitchStore>(*std::move(place), name);
+  auto store = std::make_shared<ZooKeeperSwitchStore>(*std::move(endpoint), name);
   if (const Status made = store->MakeParents(); !made) {
     return made.error();
   }

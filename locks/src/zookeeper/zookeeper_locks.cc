@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "lock_check.h"
-#include "lock_line.h"
-#include "zookeeper_ask.h"
-#include "zookeeper_keeper.h"
+#include "wait_queue.h"
 #include "zookeeper_renewal.h"
+#include "zookeeper_request.h"
+#include "zookeeper_session_keeper.h"
 
 namespace oncemq {
 namespace {
@@ -26,7 +26,7 @@ LockCapabilities Of(const ZooKeeperLockOptions& options) {
 }
 
 // One of those who ask for a name, as the store has it.
-struct Asker {
+struct Requester {
   ZooKeeperNode node;
   bool holds = false;
   std::string path;
@@ -39,48 +39,49 @@ struct Asker {
 
 class ZooKeeperLocks final : public LockEngine {
  public:
-  ZooKeeperLocks(const ZooKeeperPlace& place, const ZooKeeperLockOptions& options)
+  ZooKeeperLocks(const ZooKeeperEndpoint& endpoint, const ZooKeeperLockOptions& options)
       : can_(Of(options)),
         max_waiters_(options.max_waiters),
-        keeper_(place, {options.connect, options.call, options.session},
+        keeper_(endpoint, {options.connect, options.call, options.session},
                 ZooKeeperPaths(options.space), doubts_) {}
 
   Status Open(milliseconds connect) { return keeper_.Open(connect); }
 
   const LockCapabilities& capabilities() const override { return can_; }
 
-  Result<LockAnswer> Ask(const LockAsk& ask) override {
-    if (const Status fit = CheckCounted(ask, can_); !fit) {
+  Result<LockAnswer> Ask(const AcquireRequest& request) override {
+    if (const Status fit = CheckCounted(request, can_); !fit) {
       return fit.error();
     }
-    const auto life = Connected();
-    if (!life) {
-      return life.error();
+    const auto lock_session = Connected();
+    if (!lock_session) {
+      return lock_session.error();
     }
-    if (const Status fit = (*life)->Fits(ask.lease); !fit) {
+    if (const Status fit = (*lock_session)->Fits(request.lease); !fit) {
       return fit.error();
     }
-    (*life)->EndDue(false);
-    const auto answer = ZooKeeperAsk(**life, ask, max_waiters_).Run();
+    (*lock_session)->EndDue(false);
+    const auto answer = ZooKeeperRequest(**lock_session, request, max_waiters_).Run();
     keeper_.LookAgain();
     return answer;
   }
 
-  Status Await(const LockAsk& ask, BootTime until, const std::stop_token& stop) override {
-    if (const auto life = keeper_.Last()) {
-      life->waits().Await(ask.token, until, stop);
+  Status Await(const AcquireRequest& request, BootTime until,
+               const std::stop_token& stop) override {
+    if (const auto lock_session = keeper_.Last()) {
+      lock_session->waits().Await(request.token, until, stop);
     }
     return {};
   }
 
   Status Extend(std::span<const LockClaim> claims, std::span<Extended> answers) override {
     std::fill(answers.begin(), answers.end(), Extended::kGone);
-    const auto life = keeper_.Last();
-    if (life == nullptr || life->over()) {
+    const auto lock_session = keeper_.Last();
+    if (lock_session == nullptr || lock_session->over()) {
       return {};
     }
-    const Status done = ZooKeeperRenewal(*life, claims, answers).Run();
-    if (!done && life->over()) {
+    const Status done = ZooKeeperRenewal(*lock_session, claims, answers).Run();
+    if (!done && lock_session->over()) {
       std::fill(answers.begin(), answers.end(), Extended::kGone);
       return {};
     }
@@ -89,16 +90,16 @@ class ZooKeeperLocks final : public LockEngine {
 
   Status Free(std::span<const LockClaim> claims, std::span<Freed> answers) override {
     std::fill(answers.begin(), answers.end(), Freed::kNotHeld);
-    const auto life = keeper_.Last();
-    if (life == nullptr) {
+    const auto lock_session = keeper_.Last();
+    if (lock_session == nullptr) {
       return {};
     }
     for (const LockClaim& claim : claims) {
-      life->waits().Forget(claim.token);
+      lock_session->waits().Forget(claim.token);
     }
-    const Status done = FreeAll(*life, claims, answers);
+    const Status done = FreeAll(*lock_session, claims, answers);
     keeper_.LookAgain();
-    if (done || life->over()) {
+    if (done || lock_session->over()) {
       return {};  // the servers have freed them
     }
     // Given up here, whatever was sent: they are deleted as soon as that can be.
@@ -109,18 +110,18 @@ class ZooKeeperLocks final : public LockEngine {
 
   // A version other than the one that the holder made asks it back; the node is its own.
   Result<size_t> AskBack(std::string_view name) override {
-    const auto life = Connected();
-    const auto askers = life ? Askers(**life, name) : life.error();
+    const auto lock_session = Connected();
+    const auto askers = lock_session ? Askers(**lock_session, name) : lock_session.error();
     if (!askers) {
       return askers.error();
     }
     std::vector<Call> calls;
-    for (const Asker& asker : *askers) {
-      if (asker.holds) {
-        calls.push_back({.kind = Call::Kind::kSet, .path = asker.path, .data = asker.data});
+    for (const Requester& requester : *askers) {
+      if (requester.holds) {
+        calls.push_back({.kind = Call::Kind::kSet, .path = requester.path, .data = requester.data});
       }
     }
-    const auto replies = (*life)->Run(calls);
+    const auto replies = (*lock_session)->Run(calls);
     if (!replies) {
       return replies.error();
     }
@@ -129,18 +130,20 @@ class ZooKeeperLocks final : public LockEngine {
   }
 
   Result<Freed> Evict(std::string_view name, const Fence& fence) override {
-    const auto life = Connected();
-    const auto askers = life ? Askers(**life, name) : life.error();
+    const auto lock_session = Connected();
+    const auto askers = lock_session ? Askers(**lock_session, name) : lock_session.error();
     if (!askers) {
       return askers.error();
     }
-    const auto meant = [&](const Asker& asker) { return asker.holds && asker.fence() == fence; };
+    const auto meant = [&](const Requester& requester) {
+      return requester.holds && requester.fence() == fence;
+    };
     const auto at = std::find_if(askers->begin(), askers->end(), meant);
     if (at == askers->end()) {
       return Freed::kNotHeld;
     }
     // No other node ever has this path.
-    const auto reply = (*life)->Run(Call{.kind = Call::Kind::kDelete, .path = at->path});
+    const auto reply = (*lock_session)->Run(Call{.kind = Call::Kind::kDelete, .path = at->path});
     if (!reply) {
       return reply.error();
     }
@@ -148,29 +151,30 @@ class ZooKeeperLocks final : public LockEngine {
   }
 
   Result<LockView> Look(std::string_view name) override {
-    const auto life = Connected();
-    const auto askers = life ? Askers(**life, name) : life.error();
+    const auto lock_session = Connected();
+    const auto askers = lock_session ? Askers(**lock_session, name) : lock_session.error();
     if (!askers) {
       return askers.error();
     }
     LockView view{std::string(name), {}};
-    for (const Asker& asker : *askers) {
-      view.parties.push_back({asker.holds, asker.node.mode, asker.holds ? asker.fence() : Fence{},
-                              Left(**life, asker), asker.words.who});
+    for (const Requester& requester : *askers) {
+      view.parties.push_back({requester.holds, requester.node.mode,
+                              requester.holds ? requester.fence() : Fence{},
+                              Left(**lock_session, requester), requester.words.who});
     }
     return view;
   }
 
   Result<std::vector<std::string>> Names(std::string_view after, size_t limit) override {
-    const auto life = Connected();
-    if (!life) {
-      return life.error();
+    const auto lock_session = Connected();
+    if (!lock_session) {
+      return lock_session.error();
     }
-    (*life)->EndDue(false);
-    const std::string& root = (*life)->paths().root;
+    (*lock_session)->EndDue(false);
+    const std::string& root = (*lock_session)->paths().root;
     const Call calls[] = {{.kind = Call::Kind::kSync, .path = root},
                           {.kind = Call::Kind::kChildren, .path = root}};
-    const auto replies = (*life)->Run(calls);
+    const auto replies = (*lock_session)->Run(calls);
     if (!replies) {
       return replies.error();
     }
@@ -181,27 +185,28 @@ class ZooKeeperLocks final : public LockEngine {
       }
     }
     std::sort(names.begin(), names.end());
-    return Held(**life, names, limit);
+    return Held(**lock_session, names, limit);
   }
 
   Result<uint32_t> Seal(uint32_t epoch) override {
-    const auto life = Connected();
-    if (!life) {
-      return life.error();
+    const auto lock_session = Connected();
+    if (!lock_session) {
+      return lock_session.error();
     }
     for (;;) {
-      const auto seal = (*life)->ReadSeal();
+      const auto seal = (*lock_session)->ReadSeal();
       if (!seal) {
         return seal.error();
       }
       if (seal->epoch >= epoch) {
         return seal->epoch;
       }
-      (*life)->ForgetSeal();
-      const auto reply = (*life)->Run(Call{.kind = Call::Kind::kSet,
-                                           .path = (*life)->paths().seal,
-                                           .data = std::to_string(epoch),
-                                           .version = seal->version});
+      (*lock_session)->ForgetSeal();
+      const auto reply = (*lock_session)
+                             ->Run(Call{.kind = Call::Kind::kSet,
+                                        .path = (*lock_session)->paths().seal,
+                                        .data = std::to_string(epoch),
+                                        .version = seal->version});
       if (!reply) {
         return reply.error();
       }
@@ -215,26 +220,26 @@ class ZooKeeperLocks final : public LockEngine {
   void Unlisten(DoubtListener& listener) override { doubts_.Unlisten(listener); }
 
  private:
-  Result<std::shared_ptr<ZooKeeperLife>> Connected() {
-    auto life = keeper_.Current();
-    if (life) {
-      if (const Status connected = (*life)->Connected(); !connected) {
+  Result<std::shared_ptr<ZooKeeperLockSession>> Connected() {
+    auto lock_session = keeper_.Current();
+    if (lock_session) {
+      if (const Status connected = (*lock_session)->Connected(); !connected) {
         return connected.error();
       }
     }
-    return life;
+    return lock_session;
   }
 
-  static Status FreeAll(ZooKeeperLife& life, std::span<const LockClaim> claims,
+  static Status FreeAll(ZooKeeperLockSession& lock_session, std::span<const LockClaim> claims,
                         std::span<Freed> answers) {
     std::vector<std::optional<SessionClaims::Ending>> endings;
     const BootTime now = SystemClock::Instance().Boot();
-    life.With([&](SessionClaims& known) {
+    lock_session.With([&](SessionClaims& known) {
       for (const LockClaim& claim : claims) {
         endings.push_back(known.GiveUp(claim.token, now));
       }
     });
-    const auto freed = life.Delete(endings);
+    const auto freed = lock_session.Delete(endings);
     if (!freed) {
       return freed.error();
     }
@@ -245,43 +250,44 @@ class ZooKeeperLocks final : public LockEngine {
   }
 
   // Of others it is not known when they extended: what they have at most.
-  static milliseconds Left(ZooKeeperLife& life, const Asker& asker) {
+  static milliseconds Left(ZooKeeperLockSession& lock_session, const Requester& requester) {
     const BootTime now = SystemClock::Instance().Boot();
-    const milliseconds most = asker.holds ? asker.words.lease : asker.words.place;
-    if (asker.node.session != life.id()) {
+    const milliseconds most = requester.holds ? requester.words.lease : requester.words.queue_lease;
+    if (requester.node.session != lock_session.id()) {
       return most;
     }
-    return life.With([&](SessionClaims& claims) {
-      const auto* claim = claims.Numbered(asker.node.number, now);
+    return lock_session.With([&](SessionClaims& claims) {
+      const auto* claim = claims.Numbered(requester.node.number, now);
       return claim == nullptr ? most : std::chrono::ceil<milliseconds>(claim->until - now);
     });
   }
 
-  static Result<std::vector<Asker>> Askers(ZooKeeperLife& life, std::string_view name) {
+  static Result<std::vector<Requester>> Askers(ZooKeeperLockSession& lock_session,
+                                               std::string_view name) {
     if (name.size() > kLongestLockName) {  // too long a request ends the connection of all
       return Error{Code::kInvalid, Effect::kNone, "no name of a lock is as long as this"};
     }
-    life.EndDue(false);
-    const auto line = life.Line(name);
-    if (!line) {
-      return line.error();
+    lock_session.EndDue(false);
+    const auto queue = lock_session.Queue(name);
+    if (!queue) {
+      return queue.error();
     }
-    const std::string path = life.paths().Name(name);
-    const std::vector<LockMode> modes = ModesOf(*line);
+    const std::string path = lock_session.paths().Name(name);
+    const std::vector<LockMode> modes = ModesOf(*queue);
     std::vector<Call> calls;
-    for (const ZooKeeperNode& node : *line) {
+    for (const ZooKeeperNode& node : *queue) {
       calls.push_back({.kind = Call::Kind::kGet, .path = path + "/" + node.child});
     }
-    const auto replies = life.Run(calls);
+    const auto replies = lock_session.Run(calls);
     if (!replies) {
       return replies.error();
     }
-    std::vector<Asker> askers;
-    for (size_t i = 0; i < line->size(); i++) {
+    std::vector<Requester> askers;
+    for (size_t i = 0; i < queue->size(); i++) {
       const Reply& reply = (*replies)[i];
       const auto words = ParseWords(reply.data);
       if (reply.kind == Reply::Kind::kDone && words) {
-        askers.push_back({(*line)[i], !WaitsFor(modes, i).has_value(), calls[i].path, reply.stat,
+        askers.push_back({(*queue)[i], !WaitsFor(modes, i).has_value(), calls[i].path, reply.stat,
                           reply.data, *words});
       }
     }
@@ -289,7 +295,7 @@ class ZooKeeperLocks final : public LockEngine {
   }
 
   // Leaves out the containers that are empty: they go by themselves.
-  static Result<std::vector<std::string>> Held(ZooKeeperLife& life,
+  static Result<std::vector<std::string>> Held(ZooKeeperLockSession& lock_session,
                                                const std::vector<std::string>& names,
                                                size_t limit) {
     std::vector<std::string> held;
@@ -297,9 +303,9 @@ class ZooKeeperLocks final : public LockEngine {
       std::vector<Call> calls;
       const size_t end = std::min(names.size(), at + kPage);
       for (size_t i = at; i < end; i++) {
-        calls.push_back({.path = life.paths().Name(names[i])});
+        calls.push_back({.path = lock_session.paths().Name(names[i])});
       }
-      const auto replies = life.Run(calls);
+      const auto replies = lock_session.Run(calls);
       if (!replies) {
         return replies.error();
       }
@@ -316,16 +322,16 @@ class ZooKeeperLocks final : public LockEngine {
   const LockCapabilities can_;
   const size_t max_waiters_;
   LockDoubts doubts_;
-  ZooKeeperKeeper keeper_;
+  ZooKeeperSessionKeeper keeper_;
 };
 
 }  // namespace
 
 Result<std::shared_ptr<LockEngine>> OpenZooKeeperLocks(std::string_view address,
                                                        const ZooKeeperLockOptions& options) {
-  const auto place = ParseZooKeeperPlace(address);
-  if (!place) {
-    return place.error();
+  const auto endpoint = ParseZooKeeperEndpoint(address);
+  if (!endpoint) {
+    return endpoint.error();
   }
   if (options.space.size() > kLongestSpace) {
     return Error{Code::kInvalid, Effect::kNone, "the name of a space has 1,024 bytes at most"};
@@ -333,7 +339,7 @@ Result<std::shared_ptr<LockEngine>> OpenZooKeeperLocks(std::string_view address,
   if (options.session < milliseconds(1) || options.session > kLongestSession) {
     return Error{Code::kInvalid, Effect::kNone, "a session lasts from a millisecond to a day"};
   }
-  const auto locks = std::make_shared<ZooKeeperLocks>(*place, options);
+  const auto locks = std::make_shared<ZooKeeperLocks>(*endpoint, options);
   if (const Status open = locks->Open(options.connect); !open) {
     return open.error();
   }

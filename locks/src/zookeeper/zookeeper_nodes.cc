@@ -105,30 +105,30 @@ std::string ChildPrefix(LockMode mode, uint64_t session, uint64_t number) {
          "-";
 }
 
-std::vector<ZooKeeperNode> LineOf(const std::vector<std::string>& children) {
-  std::vector<ZooKeeperNode> line;
-  line.reserve(children.size());
+std::vector<ZooKeeperNode> QueueOf(const std::vector<std::string>& children) {
+  std::vector<ZooKeeperNode> queue;
+  queue.reserve(children.size());
   for (const std::string& child : children) {
     if (auto node = ParseChild(child)) {
-      line.push_back(*std::move(node));
+      queue.push_back(*std::move(node));
     }
   }
-  std::sort(line.begin(), line.end(), [](const ZooKeeperNode& one, const ZooKeeperNode& other) {
+  std::sort(queue.begin(), queue.end(), [](const ZooKeeperNode& one, const ZooKeeperNode& other) {
     return one.order < other.order;
   });
-  return line;
+  return queue;
 }
 
-bool OutOfNumbers(const std::vector<ZooKeeperNode>& line) {
-  return std::any_of(line.begin(), line.end(), [](const ZooKeeperNode& node) {
+bool OutOfNumbers(const std::vector<ZooKeeperNode>& queue) {
+  return std::any_of(queue.begin(), queue.end(), [](const ZooKeeperNode& node) {
     return node.order < 0 || node.order == std::numeric_limits<int32_t>::max();
   });
 }
 
-std::vector<LockMode> ModesOf(const std::vector<ZooKeeperNode>& line) {
+std::vector<LockMode> ModesOf(const std::vector<ZooKeeperNode>& queue) {
   std::vector<LockMode> modes;
-  modes.reserve(line.size());
-  for (const ZooKeeperNode& node : line) {
+  modes.reserve(queue.size());
+  for (const ZooKeeperNode& node : queue) {
     modes.push_back(node.mode);
   }
   return modes;
@@ -141,7 +141,7 @@ bool SameChildren(const ZooKeeperReply::Stat& before, const ZooKeeperReply::Stat
 
 std::string ToText(const ZooKeeperWords& words) {
   return "1 " + std::to_string(words.epoch) + " " + std::to_string(words.lease.count()) + " " +
-         std::to_string(words.place.count()) + " " + words.who;
+         std::to_string(words.queue_lease.count()) + " " + words.who;
 }
 
 std::optional<ZooKeeperWords> ParseWords(std::string_view text) {
@@ -152,11 +152,12 @@ std::optional<ZooKeeperWords> ParseWords(std::string_view text) {
   const auto epoch = ParseEpoch(text.substr(0, blank));
   text.remove_prefix(std::min(blank + 1, text.size()));
   const auto lease = TakeNumber(text);
-  const auto place = lease ? TakeNumber(text) : std::nullopt;
-  if (!epoch || !place) {
+  const auto queue_lease = lease ? TakeNumber(text) : std::nullopt;
+  if (!epoch || !queue_lease) {
     return std::nullopt;
   }
-  return ZooKeeperWords{*epoch, milliseconds(*lease), milliseconds(*place), std::string(text)};
+  return ZooKeeperWords{*epoch, milliseconds(*lease), milliseconds(*queue_lease),
+                        std::string(text)};
 }
 
 std::optional<uint32_t> ParseEpoch(std::string_view text) {

@@ -27,11 +27,11 @@ struct ZooKeeperPaths {
   std::string seal;
 };
 
-// The node of one ask: its child of the name.
+// The node of one request: its child of the name.
 struct ZooKeeperNode {
   LockMode mode = LockMode::kExclusive;
   uint64_t session = 0;
-  uint64_t number = 0;  // of the ask in its session
+  uint64_t number = 0;  // of the request in its session
   int32_t order = 0;    // given by the server
   std::string child;
 };
@@ -39,10 +39,10 @@ struct ZooKeeperNode {
 // Without its order.
 std::string ChildPrefix(LockMode mode, uint64_t session, uint64_t number);
 // In the order in which they came; what is not ours is left out.
-std::vector<ZooKeeperNode> LineOf(const std::vector<std::string>& children);
+std::vector<ZooKeeperNode> QueueOf(const std::vector<std::string>& children);
 // Whether the server has run out of numbers there: then only the moments of their making tell.
-bool OutOfNumbers(const std::vector<ZooKeeperNode>& line);
-std::vector<LockMode> ModesOf(const std::vector<ZooKeeperNode>& line);
+bool OutOfNumbers(const std::vector<ZooKeeperNode>& queue);
+std::vector<LockMode> ModesOf(const std::vector<ZooKeeperNode>& queue);
 // Whether no child came or went between two looks at a parent.
 bool SameChildren(const ZooKeeperReply::Stat& before, const ZooKeeperReply::Stat& behind);
 
@@ -50,7 +50,7 @@ bool SameChildren(const ZooKeeperReply::Stat& before, const ZooKeeperReply::Stat
 struct ZooKeeperWords {
   uint32_t epoch = 0;
   milliseconds lease{0};
-  milliseconds place{0};
+  milliseconds queue_lease{0};
   std::string who;
 };
 std::string ToText(const ZooKeeperWords& words);

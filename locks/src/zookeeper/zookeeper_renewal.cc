@@ -13,21 +13,21 @@ constexpr size_t kLargestCheck = 100;  // claims in one transaction
 
 }  // namespace
 
-ZooKeeperRenewal::ZooKeeperRenewal(ZooKeeperLife& life, std::span<const LockClaim> claims,
-                                   std::span<Extended> answers)
-    : life_(life), claims_(claims), answers_(answers) {}
+ZooKeeperRenewal::ZooKeeperRenewal(ZooKeeperLockSession& lock_session,
+                                   std::span<const LockClaim> claims, std::span<Extended> answers)
+    : lock_session_(lock_session), claims_(claims), answers_(answers) {}
 
 // Before anything is sent: whoever waits for the answer counts from then, too. Only leases of what
 // is held are looked at: what an earlier session had is gone, and a new one that is not connected
 // yet knows no length.
 Status ZooKeeperRenewal::Extend() {
   const BootTime now = SystemClock::Instance().Boot();
-  return life_.With([&](SessionClaims& claims) -> Status {
+  return lock_session_.With([&](SessionClaims& claims) -> Status {
     for (size_t i = 0; i < claims_.size(); i++) {
       const auto* claim = claims.Find(claims_[i].token, now);
       const bool holds = claim != nullptr && claim->holds;
       if (holds) {
-        if (const Status fit = life_.Fits(claims_[i].lease); !fit) {
+        if (const Status fit = lock_session_.Fits(claims_[i].lease); !fit) {
           return fit;
         }
       }
@@ -65,7 +65,7 @@ Status ZooKeeperRenewal::Run() {
   for (const Held& held : held_) {
     answers_[held.at] = held.asked_back ? Extended::kAskedBack : Extended::kYes;
   }
-  const auto replies = life_.Run(calls);
+  const auto replies = lock_session_.Run(calls);
   if (!replies) {
     return replies.error();
   }
@@ -85,11 +85,11 @@ Status ZooKeeperRenewal::RunEach(std::span<const Held> some) {
   for (const Held& held : some) {
     calls.push_back(Check({&held, 1}));
   }
-  const auto replies = life_.Run(calls);
+  const auto replies = lock_session_.Run(calls);
   if (!replies) {
     return replies.error();
   }
-  life_.With([&](SessionClaims& claims) {
+  lock_session_.With([&](SessionClaims& claims) {
     for (size_t i = 0; i < some.size(); i++) {
       const LockClaim& claim = claims_[some[i].at];
       if ((*replies)[i].kind == Reply::Kind::kNoNode) {

@@ -8,14 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "zookeeper_life.h"
+#include "zookeeper_lock_session.h"
 
 namespace oncemq {
 
 class ZooKeeperRenewal {
  public:
   // `answers` say kGone before.
-  ZooKeeperRenewal(ZooKeeperLife& life, std::span<const LockClaim> claims,
+  ZooKeeperRenewal(ZooKeeperLockSession& lock_session, std::span<const LockClaim> claims,
                    std::span<Extended> answers);
   Status Run();
 
@@ -31,7 +31,7 @@ class ZooKeeperRenewal {
   Status RunEach(std::span<const Held> some);
   ZooKeeperCall Check(std::span<const Held> some) const;
 
-  ZooKeeperLife& life_;
+  ZooKeeperLockSession& lock_session_;
   const std::span<const LockClaim> claims_;
   const std::span<Extended> answers_;
   std::vector<Held> held_;

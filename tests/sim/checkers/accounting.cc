@@ -47,30 +47,32 @@ class Accounting final : public Checker {
   void Settle(const Record& record) {
     DeliveryCounts& counts = told_[record.process];
     counts.handler_calls += (record.aux & kHandledBit) != 0;
-    const Fate fate = FateOf(record);
+    const DeliveryFate fate = FateOf(record);
     // One that stops its partition is handed back and counted all the same.
-    counts.conflict += (record.aux & kConflictBit) != 0 && (IsFinal(record) || fate == Fate::kStop);
+    counts.conflict +=
+        (record.aux & kConflictBit) != 0 && (IsFinal(record) || fate == DeliveryFate::kStop);
     if (!IsFinal(record)) {
       return;
     }
     counts.open--;
-    counts.applied += fate == Fate::kApplied;
-    counts.suppressed += fate == Fate::kSuppressed || fate == Fate::kRestored;
-    counts.rejected += fate == Fate::kRejected;
-    counts.parked += fate == Fate::kParked;
-    counts.repaired += fate == Fate::kRestored;
+    counts.applied += fate == DeliveryFate::kApplied;
+    counts.suppressed += fate == DeliveryFate::kSuppressed || fate == DeliveryFate::kRestored;
+    counts.rejected += fate == DeliveryFate::kRejected;
+    counts.parked += fate == DeliveryFate::kParked;
+    counts.repaired += fate == DeliveryFate::kRestored;
     counts.uncertain += record.flag;
     counts.attached += (record.aux & kAttachedBit) != 0;
     counts.unprotected += (record.aux & kUnprotectedBit) != 0;
     Passed(record, fate);
-    counts.own_redelivery += (record.aux & kSameDeliveryBit) != 0 || fate == Fate::kRestored;
+    counts.own_redelivery +=
+        (record.aux & kSameDeliveryBit) != 0 || fate == DeliveryFate::kRestored;
     const AssignmentLedger* ledger = ledgers_.Find(record.process, record.partition);
     counts.stale += ledger == nullptr || ledger->epoch != record.epoch || ledger->ended;
   }
 
   // Applied without an id is unprotected, and nothing else is.
-  void Passed(const Record& record, Fate fate) {
-    const bool passed = fate == Fate::kApplied && Passes(evidence_.config, record.id);
+  void Passed(const Record& record, DeliveryFate fate) {
+    const bool passed = fate == DeliveryFate::kApplied && Passes(evidence_.config, record.id);
     if (passed != ((record.aux & kUnprotectedBit) != 0)) {
       Broken("d" + std::to_string(record.delivery) + " is " + (passed ? "not " : "") +
              "called unprotected");
@@ -138,12 +140,12 @@ class Accounting final : public Checker {
       if (!covered || ledger->Carried(offset) || !state.fate) {
         continue;
       }
-      const bool suppressed = *state.fate == Fate::kSuppressed && !state.own_redelivery;
-      wanted.applied += *state.fate == Fate::kApplied ||
-                        (*state.fate == Fate::kSuppressed && state.own_redelivery);
+      const bool suppressed = *state.fate == DeliveryFate::kSuppressed && !state.own_redelivery;
+      wanted.applied += *state.fate == DeliveryFate::kApplied ||
+                        (*state.fate == DeliveryFate::kSuppressed && state.own_redelivery);
       wanted.suppressed += suppressed;
-      wanted.parked += *state.fate == Fate::kParked;
-      wanted.rejected += *state.fate == Fate::kRejected;
+      wanted.parked += *state.fate == DeliveryFate::kParked;
+      wanted.rejected += *state.fate == DeliveryFate::kRejected;
     }
     if (!(wanted == commit.metadata.totals)) {
       Broken("totals of the commit say " + std::to_string(commit.metadata.totals.applied) +
@@ -162,8 +164,9 @@ class Accounting final : public Checker {
     const auto refused = [&](int64_t offset) {
       const auto found = ledger.offsets.find(offset);
       const auto fate = found == ledger.offsets.end() ? std::nullopt : found->second.fate;
-      return ledger.Carried(offset) ? ledger.base.not_done.Contains(offset)
-                                    : fate == Fate::kRejected || fate == Fate::kParked;
+      return ledger.Carried(offset)
+                 ? ledger.base.not_done.Contains(offset)
+                 : fate == DeliveryFate::kRejected || fate == DeliveryFate::kParked;
     };
     for (const auto& range : commit.metadata.map.ranges()) {
       for (int64_t offset = range.from; offset < range.to; offset++) {

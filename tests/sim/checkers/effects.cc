@@ -44,7 +44,8 @@ class Effects final : public Checker {
       case Op::kClaim:
         // Behind the window an id begins anew; whether it was behind it, I9 judges.
         // Stores say so too after a power loss, when an effect of it exists.
-        if (record.phase == Phase::kOk && record.value == static_cast<int64_t>(Answer::kGranted) &&
+        if (record.phase == Phase::kOk &&
+            record.value == static_cast<int64_t>(ClaimVerdict::kGranted) &&
             !(HasStores(evidence_.config) && evidence_.config.remember_for == 0) &&
             done_.erase(Scope(record)) > 0) {
           attempts_.erase(Scope(record));

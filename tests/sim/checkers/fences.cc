@@ -22,7 +22,8 @@ class Fences final : public Checker {
         Raise(record);
         break;
       case Op::kClaim:
-        if (record.phase == Phase::kOk && record.value == static_cast<int64_t>(Answer::kGranted)) {
+        if (record.phase == Phase::kOk &&
+            record.value == static_cast<int64_t>(ClaimVerdict::kGranted)) {
           Claim(record);
         }
         break;
@@ -45,22 +46,22 @@ class Fences final : public Checker {
   void Raise(const Record& record) {
     if (record.phase == Phase::kOk && Shared()) {
       uint64_t& highest = raised_[record.partition];
-      if (record.own <= highest) {
+      if (record.owner_epoch <= highest) {
         Broken("an ownership was issued that is not above all earlier ones");
       }
-      highest = std::max(highest, record.own);
+      highest = std::max(highest, record.owner_epoch);
     } else if (record.phase == Phase::kInfo) {
       // Which assignment acts under this ownership.
       const auto term = terms_.find({record.process, record.partition, record.epoch});
       if (term != terms_.end()) {
-        acts_for_[{record.partition, record.own}] = term->second;
+        acts_for_[{record.partition, record.owner_epoch}] = term->second;
       }
     }
   }
 
   void Claim(const Record& record) {
-    const auto term = acts_for_.find({record.partition, record.own});
-    if (!Shared() || record.own == 0 || term == acts_for_.end()) {
+    const auto term = acts_for_.find({record.partition, record.owner_epoch});
+    if (!Shared() || record.owner_epoch == 0 || term == acts_for_.end()) {
       return;
     }
     uint32_t& newest = newest_[record.partition];
@@ -75,10 +76,10 @@ class Fences final : public Checker {
   void Effect(const Record& record) {
     const DeliveryFacts& facts = evidence_.history.delivery(record.delivery);
     uint64_t& highest = accepted_[{facts.partition, facts.key}];
-    if (record.own < highest) {
+    if (record.owner_epoch < highest) {
       Broken("the target took an effect below the fence");
     }
-    highest = std::max(highest, record.own);
+    highest = std::max(highest, record.owner_epoch);
   }
 
   std::map<std::tuple<ActorId, int32_t, uint32_t>, uint32_t> terms_;

@@ -22,9 +22,9 @@ struct AssignmentLedger {
   CommitMetadata base;          // of the commit that it began with
   std::optional<Micros> ended;  // lost or given back
   struct Offset {
-    uint32_t first = kNone;       // delivery
-    std::optional<Fate> fate;     // of the first delivery: an offset counts once
-    bool own_redelivery = false;  // suppressed by a marker of this very offset
+    uint32_t first = kNone;            // delivery
+    std::optional<DeliveryFate> fate;  // of the first delivery: an offset counts once
+    bool own_redelivery = false;       // suppressed by a marker of this very offset
   };
   std::map<int64_t, Offset> offsets;
   std::vector<uint32_t> arrivals;  // the first delivery of each offset, in order

@@ -103,13 +103,13 @@ class Outcomes final : public Checker {
   }
 
   void Claim(const Record& record) {
-    const auto answer = static_cast<Answer>(record.value);
-    if (answer == Answer::kGranted) {
+    const auto answer = static_cast<ClaimVerdict>(record.value);
+    if (answer == ClaimVerdict::kGranted) {
       granted_.insert(record.token);
       if (!used_.try_emplace(record.token, record.id).second && used_[record.token] != record.id) {
         Broken("one token was used for two ids (rule 53)");
       }
-    } else if (answer == Answer::kDuplicate) {
+    } else if (answer == ClaimVerdict::kDuplicate) {
       done_.insert(Scope(record));
     }
   }
@@ -132,7 +132,7 @@ class Outcomes final : public Checker {
                             std::to_string(record.id) + ") ended as " +
                             std::string(ToString(FateOf(record)));
     switch (FateOf(record)) {
-      case Fate::kApplied:
+      case DeliveryFate::kApplied:
         if (Passes(evidence_.config, record.id)) {
           if (evidence_.config.journal != 0 && !journaled_.contains(record.id)) {
             Broken(who + " without an id, and is not in the journal (rule 4)");
@@ -141,19 +141,19 @@ class Outcomes final : public Checker {
           Broken(who + ", but its own completion is not on record (rule 16)");
         }
         break;
-      case Fate::kSuppressed:
+      case DeliveryFate::kSuppressed:
         if (const auto known = payload_.find(Scope(record));
             known != payload_.end() && known->second != PayloadAt(record)) {
           Broken(who + ", but what was applied under that id had another payload (rule 18)");
         }
         [[fallthrough]];
-      case Fate::kRestored:
+      case DeliveryFate::kRestored:
         // A message without an id has no marker; the commit's word is all there is.
         if (!done_.contains(Scope(record)) && !IsMalformed(evidence_.config, record.id)) {
           Broken(who + ", but the id has no marker (rule 18)");
         }
         break;
-      case Fate::kRejected:
+      case DeliveryFate::kRejected:
         if (!journaled_.contains(record.id)) {
           Broken(who + ", but no refusal of it is in the journal");
         }

@@ -20,36 +20,36 @@ class Ownership final : public Checker {
     if (IsReplay(record)) {
       return;  // it owns nothing and commits nothing
     }
-    const Place place{record.process, record.partition};
+    const Membership member{record.process, record.partition};
     switch (record.op) {
       case Op::kOwner:
         owners_[static_cast<size_t>(record.partition)] = record.process;
         break;
       case Op::kAssign:
-        ended_.erase(place);
-        outstanding_[place] = 0;
+        ended_.erase(member);
+        outstanding_[member] = 0;
         break;
       case Op::kLost:
-        ended_[place] = record.time;
+        ended_[member] = record.time;
         break;
       case Op::kRevoke:
-        deadlines_[place] = record.value;
+        deadlines_[member] = record.value;
         break;
       case Op::kGiveBack:
-        GiveBack(record, place);
-        ended_[place] = record.time;
+        GiveBack(record, member);
+        ended_[member] = record.time;
         break;
       case Op::kCommit:
-        Commit(record, place);
+        Commit(record, member);
         break;
       case Op::kAnswer:
-        outstanding_[place]--;
+        outstanding_[member]--;
         break;
       case Op::kAdmit:
         Confirmed(record, "admitted a message");
         break;
       case Op::kHandle:
-        Handle(record, place);
+        Handle(record, member);
         break;
       case Op::kSettle:
         if (IsFinal(record)) {
@@ -70,7 +70,7 @@ class Ownership final : public Checker {
   }
 
  private:
-  using Place = std::pair<ActorId, int32_t>;
+  using Membership = std::pair<ActorId, int32_t>;
 
   ActorId Owner(const Record& record) const {
     return owners_[static_cast<size_t>(record.partition)];
@@ -80,11 +80,11 @@ class Ownership final : public Checker {
            ", epoch " + std::to_string(record.epoch) + ")";
   }
 
-  void Commit(const Record& record, const Place& place) {
+  void Commit(const Record& record, const Membership& member) {
     const CommitMetadata& metadata = evidence_.history.commit(record.value).metadata;
     if (record.phase == Phase::kInvoke) {
-      outstanding_[place]++;
-      const auto ended = ended_.find(place);
+      outstanding_[member]++;
+      const auto ended = ended_.find(member);
       if (ended != ended_.end() && record.aux > ended->second) {
         Broken(Who(record) + " commits after it lost the partition or gave it back");
       }
@@ -96,7 +96,7 @@ class Ownership final : public Checker {
       if (Owner(record) != record.process && Owner(record) != kWorld) {
         Broken(Who(record) + " committed, but P" + std::to_string(Owner(record)) + " is the owner");
       }
-      confirmed_.insert({record.process, record.partition, record.epoch, metadata.own});
+      confirmed_.insert({record.process, record.partition, record.epoch, metadata.owner_epoch});
     }
   }
 
@@ -119,23 +119,23 @@ class Ownership final : public Checker {
     }
   }
 
-  void GiveBack(const Record& record, const Place& place) {
+  void GiveBack(const Record& record, const Membership& member) {
     if (record.flag) {
       return;  // leaving the group ends every commit under way
     }
-    if (outstanding_[place] > 0) {
+    if (outstanding_[member] > 0) {
       Broken(Who(record) + " gives back while a commit is under way");
     }
     for (const uint32_t delivery : running_) {
       const DeliveryFacts& facts = evidence_.history.delivery(delivery);
       if (facts.process == record.process && facts.partition == record.partition &&
-          facts.epoch == record.epoch && record.time < deadlines_[place]) {
+          facts.epoch == record.epoch && record.time < deadlines_[member]) {
         Broken(Who(record) + " gives back before the deadline although a handler runs");
       }
     }
   }
 
-  void Handle(const Record& record, const Place& place) {
+  void Handle(const Record& record, const Membership& member) {
     if (record.phase == Phase::kOk) {
       running_.erase(record.delivery);
       if (record.value == 0) {
@@ -149,14 +149,15 @@ class Ownership final : public Checker {
       Broken(Who(record) + " starts a handler, but P" + std::to_string(Owner(record)) +
              " is the owner (rule 10)");
     }
-    if (ended_.contains(place)) {
+    if (ended_.contains(member)) {
       Broken(Who(record) + " starts a handler after it lost the partition or gave it back");
     }
   }
 
   // Rule 9: raise, confirm by an acknowledged commit, then act.
   void Confirmed(const Record& record, const char* act) {
-    if (!confirmed_.contains({record.process, record.partition, record.epoch, record.own})) {
+    if (!confirmed_.contains(
+            {record.process, record.partition, record.epoch, record.owner_epoch})) {
       Broken(Who(record) + " " + act + " under an ownership that no commit has confirmed");
     }
   }
@@ -170,9 +171,9 @@ class Ownership final : public Checker {
   }
 
   std::vector<ActorId> owners_;
-  std::map<Place, Micros> ended_;
-  std::map<Place, Micros> deadlines_;
-  std::map<Place, int> outstanding_;
+  std::map<Membership, Micros> ended_;
+  std::map<Membership, Micros> deadlines_;
+  std::map<Membership, int> outstanding_;
   std::set<std::tuple<ActorId, int32_t, uint32_t, uint64_t>> confirmed_;
   std::set<uint32_t> running_;
   std::set<uint32_t> done_;  // the handler is through, its marker is not known to be there

@@ -27,10 +27,11 @@ class Situations final : public Checker {
       case Op::kSettle:
         running_[{record.process, record.id}]--;
         Count(Situation::kCopyWaited,
-              FateOf(record) == Fate::kSuppressed && waited_.contains(record.delivery));
+              FateOf(record) == DeliveryFate::kSuppressed && waited_.contains(record.delivery));
         break;
       case Op::kClaim:
-        if (record.phase == Phase::kOk && record.value == static_cast<int64_t>(Answer::kGranted)) {
+        if (record.phase == Phase::kOk &&
+            record.value == static_cast<int64_t>(ClaimVerdict::kGranted)) {
           Grant(record);
         }
         break;
@@ -70,8 +71,9 @@ class Situations final : public Checker {
     if (before != holders_.end() && !(before->second.token == record.token)) {
       const Record& holder = before->second;
       const bool successor = holder.partition == record.partition &&
-                             holder.offset == record.offset && holder.own < record.own;
-      Count(successor ? Situation::kOwnTakeover : Situation::kLeaseTakeover, true);
+                             holder.offset == record.offset &&
+                             holder.owner_epoch < record.owner_epoch;
+      Count(successor ? Situation::kOwnerTakeover : Situation::kLeaseTakeover, true);
     }
     holders_[record.id] = record;
   }

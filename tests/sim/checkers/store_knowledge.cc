@@ -11,9 +11,9 @@ namespace {
 
 // A store says from where to where it knows its partition, and a later owner believes it (rules 26,
 // 27). So each id in between that was finished has its row.
-class StoreKnowledge final : public Checker {
+class StoreKnowledgeChecker final : public Checker {
  public:
-  explicit StoreKnowledge(const Evidence& evidence)
+  explicit StoreKnowledgeChecker(const Evidence& evidence)
       : Checker("I15 a store knows what it says", evidence) {}
 
   void See(const Record& record) override { cleaned_.See(record); }
@@ -54,7 +54,7 @@ class StoreKnowledge final : public Checker {
 }  // namespace
 
 std::unique_ptr<Checker> MakeStoreKnowledge(const Evidence& evidence) {
-  return std::make_unique<StoreKnowledge>(evidence);
+  return std::make_unique<StoreKnowledgeChecker>(evidence);
 }
 
 }  // namespace oncemq::sim

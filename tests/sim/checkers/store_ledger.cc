@@ -51,7 +51,7 @@ class StoreLedger final : public Checker {
         break;
       case Op::kClaim:
         if (record.phase == Phase::kOk &&
-            record.value == static_cast<int64_t>(Answer::kOutsideWindow)) {
+            record.value == static_cast<int64_t>(ClaimVerdict::kOutsideWindow)) {
           too_old_.insert(record.id);  // whether it may be, another checker judges
         }
         break;

@@ -14,7 +14,7 @@ namespace {
 class StoreMemory final : public Checker {
  public:
   explicit StoreMemory(const Evidence& evidence)
-      : Checker("I9 stores remember", evidence), places_(evidence.log.partitions.size()) {}
+      : Checker("I9 stores remember", evidence), stores_(evidence.log.partitions.size()) {}
 
   void See(const Record& record) override {
     const Config& config = evidence_.config;
@@ -22,43 +22,43 @@ class StoreMemory final : public Checker {
       return;
     }
     if (record.op == Op::kPower) {
-      for (Place& place : places_) {
-        LosePower(place, record.value != 0);
+      for (Store& store : stores_) {
+        LosePower(store, record.value != 0);
       }
       return;
     }
     if (record.partition < 0) {
       return;
     }
-    Place& place = places_[static_cast<size_t>(record.partition)];
+    Store& store = stores_[static_cast<size_t>(record.partition)];
     const bool ok = record.phase == Phase::kOk;
     if (record.op == Op::kMoved) {
-      place = {};
-      place.moved = true;
-      place.touched = true;
-    } else if (record.op == Op::kRefused && !place.touched && config.sync != 0) {
+      store = {};
+      store.moved = true;
+      store.touched = true;
+    } else if (record.op == Op::kRefused && !store.touched && config.sync != 0) {
       Broken("p" + std::to_string(record.partition) +
              " is refused, though nobody has touched its store or its commit");
     } else if (record.op == Op::kReset) {
-      place.moved = place.touched = true;
-    } else if (record.op == Op::kAssign && place.moved) {
+      store.moved = store.touched = true;
+    } else if (record.op == Op::kAssign && store.moved) {
       // An operator's word: what there was by then, somebody may have handled before.
-      place.top = std::max(place.top, EndAt(record));
-      place.moved = false;
+      store.top = std::max(store.top, EndAt(record));
+      store.moved = false;
     } else if (record.op == Op::kCommit && record.phase == Phase::kInvoke && config.sync != 0) {
-      Sync(place);
+      Sync(store);
     } else if (record.op == Op::kCommit && ok) {
-      place.top = std::max(place.top, record.offset);
+      store.top = std::max(store.top, record.offset);
     } else if ((record.op == Op::kComplete || record.op == Op::kRestore) && ok &&
                record.value == 0) {
-      Finished(place, record);
+      Finished(store, record);
     } else if (record.op == Op::kClaim && ok) {
-      Claimed(place, record);
+      Claimed(store, record);
     }
   }
 
  private:
-  struct Place {
+  struct Store {
     std::map<uint32_t, Micros> synced;  // id -> latest stamp of a record that it was known for
     std::map<uint32_t, Micros> fresh;   // the same, later, and a power loss may take it
     int64_t top = 0;
@@ -67,18 +67,18 @@ class StoreMemory final : public Checker {
     bool touched = false;  // ever
   };
 
-  static void Sync(Place& place) {
-    for (const auto& [id, stamp] : place.fresh) {
-      place.synced.insert_or_assign(id, stamp);
+  static void Sync(Store& store) {
+    for (const auto& [id, stamp] : store.fresh) {
+      store.synced.insert_or_assign(id, stamp);
     }
-    place.fresh.clear();
+    store.fresh.clear();
   }
 
-  static void LosePower(Place& place, bool lost) {
+  static void LosePower(Store& store, bool lost) {
     if (!lost) {
-      Sync(place);
+      Sync(store);
     }
-    place.fresh.clear();
+    store.fresh.clear();
   }
 
   const LogRecord& At(const Record& record) const {
@@ -93,65 +93,67 @@ class StoreMemory final : public Checker {
     return later == log.records.end() ? log.end : later->offset;
   }
 
-  void Finished(Place& place, const Record& record) {
-    place.newest = std::max(place.newest, At(record).stamp);
-    Seen(place, record);
+  void Finished(Store& store, const Record& record) {
+    store.newest = std::max(store.newest, At(record).stamp);
+    Seen(store, record);
   }
 
   // From now on it is known for as long as this record needs it.
-  void Seen(Place& place, const Record& record) {
+  void Seen(Store& store, const Record& record) {
     const Micros stamp = At(record).stamp;
-    const auto known = place.synced.find(record.id);
-    if (known == place.synced.end() || known->second < stamp) {
-      Micros& fresh = place.fresh.try_emplace(record.id, stamp).first->second;
+    const auto known = store.synced.find(record.id);
+    if (known == store.synced.end() || known->second < stamp) {
+      Micros& fresh = store.fresh.try_emplace(record.id, stamp).first->second;
       fresh = std::max(fresh, stamp);
     }
   }
 
   // The latest record that finished the id, or came as its copy.
-  static const Micros* LastSeen(const Place& place, uint32_t id) {
-    const auto fresh = place.fresh.find(id);
-    const auto synced = place.synced.find(id);
-    if (fresh != place.fresh.end()) {
+  static const Micros* LastSeen(const Store& store, uint32_t id) {
+    const auto fresh = store.fresh.find(id);
+    const auto synced = store.synced.find(id);
+    if (fresh != store.fresh.end()) {
       return &fresh->second;
     }
-    return synced == place.synced.end() ? nullptr : &synced->second;
+    return synced == store.synced.end() ? nullptr : &synced->second;
   }
 
-  void Claimed(Place& place, const Record& record) {
-    const auto answer = static_cast<Answer>(record.value);
-    if (answer == Answer::kOutsideWindow && record.offset >= place.top) {
+  void Claimed(Store& store, const Record& record) {
+    const auto answer = static_cast<ClaimVerdict>(record.value);
+    if (answer == ClaimVerdict::kOutsideWindow && record.offset >= store.top) {
       Broken("offset " + std::to_string(record.offset) + " of p" +
              std::to_string(record.partition) +
              " is refused as too old, though nobody can have handled it before (rule 23)");
     }
-    const bool below = At(record).stamp < place.newest - evidence_.config.remember_for &&
-                       evidence_.config.remember_for > 0 && record.offset >= place.top;
-    evidence_.sometimes.Count(Situation::kFirstIsNeverOld, below && answer == Answer::kGranted);
-    const Micros* known = LastSeen(place, record.id);
+    const bool below = At(record).stamp < store.newest - evidence_.config.remember_for &&
+                       evidence_.config.remember_for > 0 && record.offset >= store.top;
+    evidence_.sometimes.Count(Situation::kFirstIsNeverOld,
+                              below && answer == ClaimVerdict::kGranted);
+    const Micros* known = LastSeen(store, record.id);
     if (known == nullptr) {
       return;
     }
     const Micros age = At(record).stamp - *known;
     const Micros window = evidence_.config.remember_for;
     const bool behind = window > 0 && (age > window || evidence_.config.stamps > 0);
-    if (answer == Answer::kGranted && !behind) {
+    if (answer == ClaimVerdict::kGranted && !behind) {
       Broken("id " + std::to_string(record.id) + " of p" + std::to_string(record.partition) +
              " is granted again, " + std::to_string(age / kMilli) +
              " ms of log time after it was finished");
     }
     evidence_.sometimes.Count(Situation::kFreshCopyKnown,
-                              answer == Answer::kDuplicate && window > 0 && age > 0);
-    evidence_.sometimes.Count(Situation::kAgedCopyRan, answer == Answer::kGranted && age > window);
-    if (answer == Answer::kGranted) {
-      place.synced.erase(record.id);
-      place.fresh.erase(record.id);
-    } else if (answer == Answer::kDuplicate) {
-      Seen(place, record);
+                              answer == ClaimVerdict::kDuplicate && window > 0 && age > 0);
+    evidence_.sometimes.Count(Situation::kAgedCopyRan,
+                              answer == ClaimVerdict::kGranted && age > window);
+    if (answer == ClaimVerdict::kGranted) {
+      store.synced.erase(record.id);
+      store.fresh.erase(record.id);
+    } else if (answer == ClaimVerdict::kDuplicate) {
+      Seen(store, record);
     }
   }
 
-  std::vector<Place> places_;
+  std::vector<Store> stores_;
 };
 
 }  // namespace

@@ -30,9 +30,9 @@ class WindowBounds final : public Checker {
         }
         break;
       case Op::kClaim:
-        if (record.value == static_cast<int64_t>(Answer::kGranted)) {
+        if (record.value == static_cast<int64_t>(ClaimVerdict::kGranted)) {
           Granted(record);
-        } else if (record.value == static_cast<int64_t>(Answer::kDuplicate)) {
+        } else if (record.value == static_cast<int64_t>(ClaimVerdict::kDuplicate)) {
           Duplicate(record);
         }
         break;

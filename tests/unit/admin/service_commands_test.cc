@@ -31,13 +31,13 @@ class FixedRuntime final : public Runtime {
   std::string line = "guarded: once per id";
 };
 
-struct StorePlace {
+struct StoreEndpoint {
   std::string user = "app";
   std::string password = "hunter2";
   ReadLogin read_login = {};
 };
 
-std::string ToString(const StorePlace&) {
+std::string ToString(const StoreEndpoint&) {
   return "store://db1";
 }
 
@@ -49,7 +49,7 @@ class ServiceCommandsTest : public ::testing::Test {
     PartitionStatus status;
     status.phase = PartitionPhase::kActive;
     status.epoch = 2;
-    status.own = 99;
+    status.owner_epoch = 99;
     status.frontier = 40;
     status.committed = 38;
     status.next_offset = 44;
@@ -113,10 +113,10 @@ TEST_F(ServiceCommandsTest, StatusSaysWhatTheRunIsDoing) {
 
 TEST_F(ServiceCommandsTest, StatusNamesEachServerThatRefusesTheLogin) {
   EXPECT_EQ(Ask("status")["result"]["refused_logins"], json::array());
-  const StorePlace place;
+  const StoreEndpoint endpoint;
   const Error refusal{Code::kRefused, Effect::kNone, "wrong password"};
-  EXPECT_FALSE(StoreLogin::Of(place)->Enter(
-      place, BootNow(), [&](const StorePlace&) { return Result<int>(refusal); }));
+  EXPECT_FALSE(StoreLogin::Of(endpoint)->Enter(
+      endpoint, BootNow(), [&](const StoreEndpoint&) { return Result<int>(refusal); }));
   EXPECT_EQ(Ask("status")["result"]["refused_logins"],
             json::array({"store://db1 refuses the login: wrong password"}));
 }
@@ -189,15 +189,21 @@ TEST_F(ServiceCommandsTest, GuaranteeIsTheTextOfTheServiceOrTheLineOfItsRuntime)
 class StoresWindow final : public Window {
  public:
   const WindowCapabilities& capabilities() const override { return capabilities_; }
-  Result<Own> RaiseOwn(uint32_t, int32_t, Own) override { return Refused(); }
+  Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t, int32_t, OwnerEpoch) override { return Refused(); }
   Status Claim(std::span<const ClaimRequest>, std::span<ClaimAnswer>) override { return Refused(); }
-  Status Complete(std::span<const CompleteRequest>, std::span<Change>) override {
+  Status Complete(std::span<const CompleteRequest>, std::span<MarkerChange>) override {
     return Refused();
   }
-  Status Release(std::span<const ReleaseRequest>, std::span<Change>) override { return Refused(); }
-  Status Park(std::span<const ParkRequest>, std::span<Change>) override { return Refused(); }
-  Status Renew(std::span<const RenewRequest>, std::span<Change>) override { return Refused(); }
-  Status Restore(std::span<const RestoreRequest>, std::span<Change>) override { return Refused(); }
+  Status Release(std::span<const ReleaseRequest>, std::span<MarkerChange>) override {
+    return Refused();
+  }
+  Status Park(std::span<const ParkRequest>, std::span<MarkerChange>) override { return Refused(); }
+  Status Renew(std::span<const RenewRequest>, std::span<MarkerChange>) override {
+    return Refused();
+  }
+  Status Restore(std::span<const RestoreRequest>, std::span<MarkerChange>) override {
+    return Refused();
+  }
   Status Peek(std::span<const std::string_view>, std::span<MarkerView>) override {
     return Refused();
   }
@@ -224,7 +230,7 @@ TEST_F(ServiceCommandsTest, WindowStatTellsEachStoreAndWhichCannotBeRead) {
                     .history = 9,
                     .remembers = {milliseconds(7'000), milliseconds(8)},
                     .horizon = LogTime(milliseconds(5)),
-                    .partitions = {{.partition = 1, .own = 3, .pins = true}}},
+                    .partitions = {{.partition = 1, .owner_epoch = 3, .pins = true}}},
                    {.directory = "d/2", .error = "no space"}};
   window_ = std::move(window);
   const json stores = Ask("window stat")["result"]["stores"];
@@ -245,18 +251,18 @@ TEST_F(ServiceCommandsTest, WindowStatTellsEachStoreAndWhichCannotBeRead) {
 
 TEST_F(ServiceCommandsTest, WindowShowTellsWhatIsKeptOfAnId) {
   EXPECT_EQ(Show("x"), json::parse(R"({"id":"x","id_hex":"78","state":"none"})"));
-  const Own own = *window_->RaiseOwn(0, 2, 0);
+  const OwnerEpoch owner_epoch = *window_->RaiseOwnerEpoch(0, 2, 0);
   const std::string id("a\0b", 3);
   const Token token{0xABC, 5};
   const Coordinates at{0, 2, 17};
-  const ClaimRequest claim{id, token, at, own, 0};
+  const ClaimRequest claim{id, token, at, owner_epoch, 0};
   ClaimAnswer answer;
   ASSERT_TRUE(window_->Claim({&claim, 1}, {&answer, 1}));
-  ASSERT_EQ(answer.answer, Answer::kGranted);
+  ASSERT_EQ(answer.answer, ClaimVerdict::kGranted);
   EXPECT_EQ(Show(id), json::parse(R"({"id_hex":"610062","state":"open","source":0,"partition":2,
       "offset":17,"uncertain":false,"holder":"0000000000000abc0000000000000005"})"));
   const ReleaseRequest release{id, token, true, at};
-  Change change{};
+  MarkerChange change{};
   ASSERT_TRUE(window_->Release({&release, 1}, {&change, 1}));
   EXPECT_EQ(Show(id)["uncertain"], true);
   EXPECT_FALSE(Show(id).contains("holder")) << "nobody holds it";

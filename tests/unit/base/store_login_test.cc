@@ -13,24 +13,24 @@ namespace {
 
 using std::chrono::seconds;
 
-struct Place {
+struct Endpoint {
   std::string server = "db1";
   std::string user = "app";
   std::string password = "old";
   ReadLogin read_login = {};
 };
 
-std::string ToString(const Place& place) {
-  return "store://" + place.server;
+std::string ToString(const Endpoint& endpoint) {
+  return "store://" + endpoint.server;
 }
 
-Result<Place> ParsePlace(std::string_view text) {
+Result<Endpoint> ParseEndpoint(std::string_view text) {
   if (text.empty()) {
     return Error{Code::kInvalid, Effect::kNone, "an empty address"};
   }
   const size_t at = text.find('@');
-  return Place{.server = std::string(text.substr(at + 1)),
-               .password = std::string(text.substr(0, at))};
+  return Endpoint{.server = std::string(text.substr(at + 1)),
+                  .password = std::string(text.substr(0, at))};
 }
 
 Error Refused() {
@@ -41,13 +41,14 @@ class StoreLoginTest : public ::testing::Test {
  protected:
   // The server knows one password.
   Result<int> Enter(StoreLogin& login) {
-    return login.Enter(place_, BootNow() + seconds(20), [this](const Place& as) -> Result<int> {
-      tried_.push_back(as.password);
-      if (down_) {
-        return Error{Code::kUnavailable, Effect::kNone, "no answer"};
-      }
-      return as.password == right_ ? Result<int>(1) : Refused();
-    });
+    return login.Enter(endpoint_, BootNow() + seconds(20),
+                       [this](const Endpoint& as) -> Result<int> {
+                         tried_.push_back(as.password);
+                         if (down_) {
+                           return Error{Code::kUnavailable, Effect::kNone, "no answer"};
+                         }
+                         return as.password == right_ ? Result<int>(1) : Refused();
+                       });
   }
   StoreLogin Login(ReadLogin read = {}) {
     return StoreLogin("store://db1", {"app", "old"}, std::move(read), clock_);
@@ -67,7 +68,7 @@ class StoreLoginTest : public ::testing::Test {
   }
 
   ManualClock clock_;
-  Place place_;
+  Endpoint endpoint_;
   std::string right_ = "new";
   bool down_ = false;
   std::vector<std::string> tried_;
@@ -169,15 +170,15 @@ TEST_F(StoreLoginTest, ManyConnectionsCostOneRefusal) {
     for (int i = 0; i < kMany; i++) {
       threads.emplace_back([&] {
         come++;
-        const auto line =
-            login.Enter(place_, BootNow() + seconds(60), [&](const Place&) -> Result<int> {
+        const auto connection =
+            login.Enter(endpoint_, BootNow() + seconds(60), [&](const Endpoint&) -> Result<int> {
               tried++;
               while (come < kMany) {
                 std::this_thread::yield();
               }
               return Refused();
             });
-        refused += !line && line.error().code == Code::kRefused ? 1 : 0;
+        refused += !connection && connection.error().code == Code::kRefused ? 1 : 0;
       });
     }
   }
@@ -194,13 +195,14 @@ TEST_F(StoreLoginTest, ConnectionsThatWaitedForASuccessLogInTogether) {
     std::vector<std::jthread> threads;
     for (int i = 0; i < 8; i++) {
       threads.emplace_back([&] {
-        EXPECT_TRUE(login.Enter(place_, BootNow() + seconds(60), [&](const Place&) -> Result<int> {
-          under_way++;
-          SleepFor(milliseconds(20));
-          together = together || under_way > 1;
-          under_way--;
-          return 1;
-        }));
+        EXPECT_TRUE(
+            login.Enter(endpoint_, BootNow() + seconds(60), [&](const Endpoint&) -> Result<int> {
+              under_way++;
+              SleepFor(milliseconds(20));
+              together = together || under_way > 1;
+              under_way--;
+              return 1;
+            }));
       });
     }
   }
@@ -212,19 +214,20 @@ TEST_F(StoreLoginTest, AConnectionWaitsForAnotherLoginNoLongerThanItMay) {
   std::atomic<bool> begun = false;
   std::atomic<bool> goes_on = false;
   std::jthread slow([&] {
-    EXPECT_TRUE(login.Enter(place_, BootNow() + seconds(60), [&](const Place&) -> Result<int> {
-      begun = true;
-      while (!goes_on) {
-        std::this_thread::yield();
-      }
-      return 1;
-    }));
+    EXPECT_TRUE(
+        login.Enter(endpoint_, BootNow() + seconds(60), [&](const Endpoint&) -> Result<int> {
+          begun = true;
+          while (!goes_on) {
+            std::this_thread::yield();
+          }
+          return 1;
+        }));
   });
   while (!begun) {
     std::this_thread::yield();
   }
-  const auto late = login.Enter(place_, BootNow() + milliseconds(20),
-                                [](const Place&) { return Result<int>(2); });
+  const auto late = login.Enter(endpoint_, BootNow() + milliseconds(20),
+                                [](const Endpoint&) { return Result<int>(2); });
   goes_on = true;
   ASSERT_FALSE(late.has_value());
   EXPECT_EQ(late.error().code, Code::kTimeout);
@@ -232,19 +235,19 @@ TEST_F(StoreLoginTest, AConnectionWaitsForAnotherLoginNoLongerThanItMay) {
 }
 
 TEST_F(StoreLoginTest, TheProcessKeepsARefusalForTheNextClientOfTheSameLogin) {
-  place_.server = "of-this-test";
+  endpoint_.server = "of-this-test";
   const std::string told = "store://of-this-test refuses the login: wrong password";
   const auto told_now = [&] {
     const std::vector<std::string> all = StoreLogin::Refusals();
     return std::count(all.begin(), all.end(), told);
   };
-  EXPECT_FALSE(Enter(*StoreLogin::Of(place_)));
-  EXPECT_FALSE(Enter(*StoreLogin::Of(place_)));
+  EXPECT_FALSE(Enter(*StoreLogin::Of(endpoint_)));
+  EXPECT_FALSE(Enter(*StoreLogin::Of(endpoint_)));
   EXPECT_EQ(tried_.size(), 1u);
   EXPECT_EQ(told_now(), 1);
-  Place other = place_;
+  Endpoint other = endpoint_;
   other.password = "new";
-  EXPECT_NE(StoreLogin::Of(other), StoreLogin::Of(place_)) << "it was never tried";
+  EXPECT_NE(StoreLogin::Of(other), StoreLogin::Of(endpoint_)) << "it was never tried";
   other.password = "old";
   other.read_login = [] { return Result<UserAndPassword>({"app", "new"}); };
   EXPECT_TRUE(Enter(*StoreLogin::Of(other))) << "now it can be read";
@@ -257,19 +260,19 @@ TEST_F(StoreLoginTest, AnAddressThatIsReadAgainGivesUserAndPasswordOfTheSameServ
     return file == "gone" ? Result<std::string>(Error{Code::kInvalid, Effect::kNone, "no file"})
                           : file;
   };
-  const auto place = ParseReadable("old@db1", read, ParsePlace);
-  ASSERT_TRUE(place);
-  EXPECT_EQ(place->password, "old");
-  EXPECT_EQ(*place->read_login(), (UserAndPassword{"app", "one"}));
+  const auto endpoint = ParseReadable("old@db1", read, ParseEndpoint);
+  ASSERT_TRUE(endpoint);
+  EXPECT_EQ(endpoint->password, "old");
+  EXPECT_EQ(*endpoint->read_login(), (UserAndPassword{"app", "one"}));
   for (const auto& [wrong, why] : {std::pair("one@db2", "another server"), std::pair("", "empty"),
                                    std::pair("gone", "no file")}) {
     file = wrong;
-    const auto refused = place->read_login();
+    const auto refused = endpoint->read_login();
     ASSERT_FALSE(refused) << wrong;
     EXPECT_NE(refused.error().message.find(why), std::string::npos) << refused.error().message;
   }
-  EXPECT_FALSE(ParseReadable("old@db1", {}, ParsePlace)->read_login);
-  EXPECT_FALSE(ParseReadable("", read, ParsePlace));
+  EXPECT_FALSE(ParseReadable("old@db1", {}, ParseEndpoint)->read_login);
+  EXPECT_FALSE(ParseReadable("", read, ParseEndpoint));
 }
 
 }  // namespace

@@ -127,9 +127,9 @@ TEST_F(AskedService, StatusIsAProbe) {
 }
 
 TEST_F(AskedService, WindowShowTakesTextAndHexDigits) {
-  const Own own = *window_->RaiseOwn(0, 2, 0);
+  const OwnerEpoch owner_epoch = *window_->RaiseOwnerEpoch(0, 2, 0);
   const std::string id("a\0b", 3);
-  const ClaimRequest claim{id, {0xABC, 5}, {0, 2, 17}, own, 0};
+  const ClaimRequest claim{id, {0xABC, 5}, {0, 2, 17}, owner_epoch, 0};
   ClaimAnswer answer;
   ASSERT_TRUE(window_->Claim({&claim, 1}, {&answer, 1}));
   runtime_.report.partitions = {{.topic = "refunds", .partition = 2, .source = 1},

@@ -76,26 +76,27 @@ class WindowStat : public Command {
   // Finishes `done` ids of the partition and leaves one open, `open-<partition>`.
   void Fill(int32_t partition, int done) {
     Open(partition);
-    const Own own = *window_->RaiseOwn(0, partition, 0);
+    const OwnerEpoch owner_epoch = *window_->RaiseOwnerEpoch(0, partition, 0);
     for (int64_t i = 0; i <= done; i++) {
       const std::string id =
           i < done ? "id-" + std::to_string(i) : "open-" + std::to_string(partition);
       const Token token{7, static_cast<uint64_t>(i + 1)};
       const Coordinates at{0, partition, i};
-      const ClaimRequest claim{.id = id, .token = token, .at = at, .own = own, .time = kThen};
+      const ClaimRequest claim{
+          .id = id, .token = token, .at = at, .owner_epoch = owner_epoch, .time = kThen};
       ClaimAnswer answer;
       ASSERT_TRUE(window_->Claim({&claim, 1}, {&answer, 1}));
-      ASSERT_EQ(answer.answer, Answer::kGranted);
+      ASSERT_EQ(answer.answer, ClaimVerdict::kGranted);
       const CompleteRequest complete{.id = id, .token = token, .at = at, .time = kThen};
-      Change change{};
+      MarkerChange change{};
       ASSERT_TRUE(i == done || window_->Complete({&complete, 1}, {&change, 1}));
     }
     const Announcement announced{
         .partition = partition, .from = 0, .to = done, .offset = done, .metadata = "m"};
     ASSERT_TRUE(window_->Announce({&announced, 1}));
     const Progress progress{
-        .partition = partition, .own = own, .frontier = done, .watermark = kThen};
-    Change change{};
+        .partition = partition, .owner_epoch = owner_epoch, .frontier = done, .watermark = kThen};
+    MarkerChange change{};
     ASSERT_TRUE(window_->Committed({&progress, 1}, {&change, 1}));
   }
   std::map<std::string, std::string> Files() const {

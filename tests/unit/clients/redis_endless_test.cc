@@ -42,7 +42,7 @@ class Endless {
     says_.join();
     close(listens_);
   }
-  RedisPlace place() const { return {.hosts = {{"127.0.0.1", port_}}}; }
+  RedisEndpoint endpoint() const { return {.hosts = {{"127.0.0.1", port_}}}; }
   size_t said() const { return said_; }
 
  private:
@@ -56,7 +56,7 @@ constexpr RedisTimes kLong{milliseconds(30'000), milliseconds(30'000)};
 
 TEST(RedisEndless, ATextWithoutEndIsGivenUpAfterItsBound) {
   const Endless server("$1000000000\r\n");
-  const auto client = RedisClient::Open(server.place(), kLong);
+  const auto client = RedisClient::Open(server.endpoint(), kLong);
   ASSERT_FALSE(client.has_value());
   EXPECT_EQ(client.error().code, Code::kCorrupt) << ToString(client.error());
   EXPECT_LT(server.said(), size_t{100} << 20);
@@ -64,7 +64,7 @@ TEST(RedisEndless, ATextWithoutEndIsGivenUpAfterItsBound) {
 
 TEST(RedisEndless, AListWithoutEndIsRefusedByItsHead) {
   const Endless server("*1000000000\r\n");
-  const auto client = RedisClient::Open(server.place(), kLong);
+  const auto client = RedisClient::Open(server.endpoint(), kLong);
   ASSERT_FALSE(client.has_value());
   EXPECT_LT(server.said(), size_t{16} << 20);
 }
@@ -72,7 +72,7 @@ TEST(RedisEndless, AListWithoutEndIsRefusedByItsHead) {
 TEST(RedisEndless, AnAnswerThatNeverEndsDoesNotOutliveTheCall) {
   const Endless server("+");
   constexpr RedisTimes kShort{milliseconds(1), milliseconds(1)};
-  const auto client = RedisClient::Open(server.place(), kShort);
+  const auto client = RedisClient::Open(server.endpoint(), kShort);
   ASSERT_FALSE(client.has_value());
   EXPECT_LT(server.said(), size_t{32} << 20) << "it was the time, not the bound";
 }

@@ -11,9 +11,9 @@ TEST(RedisWithoutTls, AnAddressThatWantsItIsRefusedAndToldWhatIsMissing) {
   EXPECT_FALSE(RedisTlsIsBuilt());
   for (const char* url :
        {"rediss://u:hunter2@127.0.0.1:1", "rediss-sentinel://:hunter2@127.0.0.1:1/orders"}) {
-    const auto place = ParseRedisPlace(url);
-    ASSERT_TRUE(place.has_value()) << ToString(place.error());
-    const auto client = RedisClient::Open(*place);
+    const auto endpoint = ParseRedisEndpoint(url);
+    ASSERT_TRUE(endpoint.has_value()) << ToString(endpoint.error());
+    const auto client = RedisClient::Open(*endpoint);
     ASSERT_FALSE(client.has_value()) << url;
     EXPECT_EQ(client.error().code, Code::kInvalid);
     EXPECT_EQ(client.error().effect, Effect::kNone);

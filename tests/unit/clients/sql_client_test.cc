@@ -20,9 +20,9 @@ struct Script {
   std::string unanswered = {};  // a statement
 };
 
-class ScriptedSqlLine final : public SqlLine {
+class ScriptedSqlConnection final : public SqlConnection {
  public:
-  explicit ScriptedSqlLine(Script& script) : script_(script) { script_.opened++; }
+  explicit ScriptedSqlConnection(Script& script) : script_(script) { script_.opened++; }
 
   bool Fresh() override { return true; }
   Result<SqlOutcome> Run(std::span<const SqlStatement> statements, BootTime until) override {
@@ -54,8 +54,8 @@ class SqlTransactionTest : public ::testing::TestWithParam<SqlDialect> {
   void Open(const SqlTimes& times) {
     auto client = SqlClient::Open(
         GetParam(),
-        [this](BootTime) -> Result<std::unique_ptr<SqlLine>> {
-          return std::unique_ptr<SqlLine>(std::make_unique<ScriptedSqlLine>(script_));
+        [this](BootTime) -> Result<std::unique_ptr<SqlConnection>> {
+          return std::unique_ptr<SqlConnection>(std::make_unique<ScriptedSqlConnection>(script_));
         },
         times, 4);
     ASSERT_TRUE(client.has_value());

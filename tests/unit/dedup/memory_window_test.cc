@@ -26,17 +26,17 @@ class MemoryWindowTest : public testing::Test {
     EXPECT_TRUE(window.Claim({&request, 1}, {&answer, 1}).has_value());
     return answer;
   }
-  static Change Complete(Window& window, std::string_view id, const Token& token) {
+  static MarkerChange Complete(Window& window, std::string_view id, const Token& token) {
     const CompleteRequest request{id, token, {0, 0, 0}, {}};
-    Change change{};
+    MarkerChange change{};
     EXPECT_TRUE(window.Complete({&request, 1}, {&change, 1}).has_value());
     return change;
   }
-  static Result<Change> Park(Window& window, std::string_view id, const Token& token) {
+  static Result<MarkerChange> Park(Window& window, std::string_view id, const Token& token) {
     const ParkRequest request{id, token, 1, {0, 0, 0}};
-    Change change{};
+    MarkerChange change{};
     const Status status = window.Park({&request, 1}, {&change, 1});
-    return status ? Result<Change>(change) : Result<Change>(status.error());
+    return status ? Result<MarkerChange>(change) : Result<MarkerChange>(status.error());
   }
   static bool IsDone(Window& window, std::string_view id) {
     MarkerView view;
@@ -96,36 +96,36 @@ TEST_F(MemoryWindowTest, OpenAndParkedIdsDoNotAge) {
   Claim(*window, "open", {1, 1});
   Claim(*window, "parked", {1, 2});
   const ParkRequest park{"parked", {1, 2}, 5, {0, 0, 0}};
-  Change change{};
+  MarkerChange change{};
   ASSERT_TRUE(window->Park({&park, 1}, {&change, 1}).has_value());
   for (uint64_t i = 0; i < 1'000; i++) {
     Claim(*window, std::to_string(i), {2, i + 1});
     Complete(*window, std::to_string(i), {2, i + 1});
   }
-  EXPECT_EQ(Claim(*window, "open", {1, 9}).answer, Answer::kInFlight);
-  EXPECT_EQ(Claim(*window, "parked", {1, 9}).answer, Answer::kAttached);
+  EXPECT_EQ(Claim(*window, "open", {1, 9}).answer, ClaimVerdict::kInFlight);
+  EXPECT_EQ(Claim(*window, "parked", {1, 9}).answer, ClaimVerdict::kAttached);
 }
 
 TEST_F(MemoryWindowTest, ParkedIdsTakeNoRoomFromOpenOnes) {
   const auto window = Open({.max_open = 2, .max_parked = 5});
   for (uint64_t i = 1; i <= 5; i++) {
     const std::string id = "p" + std::to_string(i);
-    EXPECT_EQ(Claim(*window, id, {1, i}).answer, Answer::kGranted);
-    EXPECT_EQ(Park(*window, id, {1, i}).value_or(Change::kFenced), Change::kMade);
+    EXPECT_EQ(Claim(*window, id, {1, i}).answer, ClaimVerdict::kGranted);
+    EXPECT_EQ(Park(*window, id, {1, i}).value_or(MarkerChange::kFenced), MarkerChange::kMade);
   }
-  EXPECT_EQ(Claim(*window, "a", {2, 1}).answer, Answer::kGranted);
-  EXPECT_EQ(Claim(*window, "b", {2, 2}).answer, Answer::kGranted);
+  EXPECT_EQ(Claim(*window, "a", {2, 1}).answer, ClaimVerdict::kGranted);
+  EXPECT_EQ(Claim(*window, "b", {2, 2}).answer, ClaimVerdict::kGranted);
 }
 
 TEST_F(MemoryWindowTest, TheOldestCountOfFailedAttemptsMakesRoom) {
   const auto window = Open({.max_open = 2});
   for (uint64_t i = 1; i <= 3; i++) {
     const std::string id(1, static_cast<char>('a' + i));
-    EXPECT_EQ(Claim(*window, id, {1, i}).answer, Answer::kGranted);
+    EXPECT_EQ(Claim(*window, id, {1, i}).answer, ClaimVerdict::kGranted);
     const ReleaseRequest failed{.id = id, .token = {1, i}, .at = {0, 0, 0}, .failed = true};
-    Change change = Change::kFenced;
+    MarkerChange change = MarkerChange::kFenced;
     ASSERT_TRUE(window->Release({&failed, 1}, {&change, 1}));
-    EXPECT_EQ(change, Change::kMade);
+    EXPECT_EQ(change, MarkerChange::kMade);
   }
   EXPECT_EQ(Claim(*window, "c", {1, 4}).attempt, 2u);
   EXPECT_EQ(Claim(*window, "d", {1, 5}).attempt, 2u);
@@ -138,16 +138,16 @@ TEST_F(MemoryWindowTest, AtTheBoundOfParkedIdsAnotherIsRefusedAndNoneIsForgotten
   const auto window = Open({.max_parked = 1});
   Claim(*window, "a", {1, 1});
   Claim(*window, "b", {1, 2});
-  EXPECT_EQ(Park(*window, "a", {1, 1}).value_or(Change::kFenced), Change::kMade);
+  EXPECT_EQ(Park(*window, "a", {1, 1}).value_or(MarkerChange::kFenced), MarkerChange::kMade);
   const auto full = Park(*window, "b", {1, 2});
   ASSERT_FALSE(full.has_value());
   EXPECT_EQ(full.error().code, Code::kFull);
   EXPECT_EQ(full.error().effect, Effect::kNone);
   EXPECT_NE(full.error().message.find("max_parked is 1"), std::string::npos);
-  EXPECT_EQ(Park(*window, "a", {1, 1}).value_or(Change::kFenced), Change::kMade)
+  EXPECT_EQ(Park(*window, "a", {1, 1}).value_or(MarkerChange::kFenced), MarkerChange::kMade)
       << "a repeated request needs no room";
-  EXPECT_EQ(Claim(*window, "a", {1, 3}).answer, Answer::kAttached);
-  EXPECT_EQ(Complete(*window, "b", {1, 2}), Change::kMade) << "it was left as it is";
+  EXPECT_EQ(Claim(*window, "a", {1, 3}).answer, ClaimVerdict::kAttached);
+  EXPECT_EQ(Complete(*window, "b", {1, 2}), MarkerChange::kMade) << "it was left as it is";
 }
 
 TEST_F(MemoryWindowTest, ABatchThatNeedsTooManyMarkersIsRefusedAndNoneOfItIsApplied) {
@@ -161,7 +161,7 @@ TEST_F(MemoryWindowTest, ABatchThatNeedsTooManyMarkersIsRefusedAndNoneOfItIsAppl
   EXPECT_EQ(full.error().code, Code::kFull);
   EXPECT_EQ(full.error().effect, Effect::kNone);
   EXPECT_NE(full.error().message.find("max_open is 3"), std::string::npos);
-  EXPECT_EQ(Claim(*window, "c", {1, 5}).answer, Answer::kGranted);
+  EXPECT_EQ(Claim(*window, "c", {1, 5}).answer, ClaimVerdict::kGranted);
 }
 
 TEST_F(MemoryWindowTest, AFullWindowStillAnswersWhatNeedsNoMarker) {
@@ -175,12 +175,12 @@ TEST_F(MemoryWindowTest, AFullWindowStillAnswersWhatNeedsNoMarker) {
                                    {"c", {1, 4}, {}, 0, 0},    {"c", {1, 5}, {}, 0, 0}};
   ClaimAnswer answers[6];
   ASSERT_TRUE(window->Claim(requests, answers).has_value());
-  EXPECT_EQ(answers[0].answer, Answer::kGranted);
-  EXPECT_EQ(answers[1].answer, Answer::kInFlight);
-  EXPECT_EQ(answers[2].answer, Answer::kDuplicate);
-  EXPECT_EQ(answers[3].answer, Answer::kFenced);
-  EXPECT_EQ(answers[4].answer, Answer::kGranted);
-  EXPECT_EQ(answers[5].answer, Answer::kInFlight);
+  EXPECT_EQ(answers[0].answer, ClaimVerdict::kGranted);
+  EXPECT_EQ(answers[1].answer, ClaimVerdict::kInFlight);
+  EXPECT_EQ(answers[2].answer, ClaimVerdict::kDuplicate);
+  EXPECT_EQ(answers[3].answer, ClaimVerdict::kFenced);
+  EXPECT_EQ(answers[4].answer, ClaimVerdict::kGranted);
+  EXPECT_EQ(answers[5].answer, ClaimVerdict::kInFlight);
 }
 
 TEST_F(MemoryWindowTest, ALeaseEndsAtItsMicrosecond) {
@@ -188,27 +188,27 @@ TEST_F(MemoryWindowTest, ALeaseEndsAtItsMicrosecond) {
   Claim(*window, "x", {1, 1});
   clock_.Advance(microseconds(9'999));
   const ClaimAnswer early = Claim(*window, "x", {1, 2});
-  EXPECT_EQ(early.answer, Answer::kInFlight);
+  EXPECT_EQ(early.answer, ClaimVerdict::kInFlight);
   EXPECT_EQ(early.wait, microseconds(1));
   clock_.Advance(microseconds(1));
-  EXPECT_EQ(Claim(*window, "x", {1, 2}).answer, Answer::kGranted);
+  EXPECT_EQ(Claim(*window, "x", {1, 2}).answer, ClaimVerdict::kGranted);
 }
 
 TEST_F(MemoryWindowTest, AWallClockThatJumpsMovesNoLeaseAndLowersNoOwnership) {
   const auto window = Open({});
   Claim(*window, "x", {1, 1});
-  const Own before = *window->RaiseOwn(0, 0, 0);
+  const OwnerEpoch before = *window->RaiseOwnerEpoch(0, 0, 0);
   clock_.JumpWall(std::chrono::hours(48));
-  EXPECT_EQ(Claim(*window, "x", {1, 2}).answer, Answer::kInFlight);
+  EXPECT_EQ(Claim(*window, "x", {1, 2}).answer, ClaimVerdict::kInFlight);
   clock_.JumpWall(-std::chrono::hours(96));
-  EXPECT_EQ(Claim(*window, "x", {1, 3}).answer, Answer::kInFlight);
-  EXPECT_EQ(*window->RaiseOwn(0, 0, 0), before + 1);
+  EXPECT_EQ(Claim(*window, "x", {1, 3}).answer, ClaimVerdict::kInFlight);
+  EXPECT_EQ(*window->RaiseOwnerEpoch(0, 0, 0), before + 1);
 }
 
 TEST_F(MemoryWindowTest, AnOwnershipIsAboveThoseOfAWindowThatWasLost) {
-  const Own lost = *Open({})->RaiseOwn(0, 0, 0);
+  const OwnerEpoch lost = *Open({})->RaiseOwnerEpoch(0, 0, 0);
   clock_.Advance(microseconds(1));
-  EXPECT_GT(*Open({})->RaiseOwn(0, 0, 0), lost);
+  EXPECT_GT(*Open({})->RaiseOwnerEpoch(0, 0, 0), lost);
 }
 
 TEST_F(MemoryWindowTest, MemoryStaysAtItsBound) {

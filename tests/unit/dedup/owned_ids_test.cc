@@ -27,10 +27,10 @@ std::vector<OwnedIds::Loaded> Stored(OwnedIds& ids) {
   ids.Seal();
   std::vector<OwnedIds::Loaded> stream;
   for (const OwnedIds::Entry* entry : ids.Unstored()) {
-    stream.push_back({entry->place, entry->bytes});
+    stream.push_back({entry->position, entry->bytes});
   }
   if (!stream.empty()) {
-    ids.StoredTo(stream.back().place);
+    ids.StoredTo(stream.back().position);
   }
   return stream;
 }
@@ -72,20 +72,20 @@ TEST(OwnedIds, WhatIsLoadedIsWhatWasAppended) {
 
 TEST(OwnedIds, PlacesRiseWhateverTheTimes) {
   OwnedIds ids;
-  StreamPlace last;
+  StreamPosition last;
   for (const int64_t ms : {50, 10, 70, 70, 0}) {
     ids.Append(Digest(static_cast<uint64_t>(ms)),
                {.offset = 1, .kept_to = kThen + milliseconds(ms)});
     const auto stream = Stored(ids);
     ASSERT_EQ(stream.size(), 1u);
-    EXPECT_GT(stream[0].place, last);
-    EXPECT_GE(stream[0].place.millis, last.millis);
-    last = stream[0].place;
-    EXPECT_EQ(ParseStreamPlace(ToString(last)), last);
+    EXPECT_GT(stream[0].position, last);
+    EXPECT_GE(stream[0].position.millis, last.millis);
+    last = stream[0].position;
+    EXPECT_EQ(ParseStreamPosition(ToString(last)), last);
   }
   EXPECT_EQ(last.millis, static_cast<uint64_t>(kThen.time_since_epoch().count()) + 70);
-  EXPECT_FALSE(ParseStreamPlace("7"));
-  EXPECT_FALSE(ParseStreamPlace("7-x"));
+  EXPECT_FALSE(ParseStreamPosition("7"));
+  EXPECT_FALSE(ParseStreamPosition("7-x"));
 }
 
 TEST(OwnedIds, OnlyWhatIsStoredOldAndBelowTheFrontierMayGo) {
@@ -115,12 +115,12 @@ TEST(OwnedIds, WhatIsNotStoredComesAfterWhatIsLoaded) {
   other.Append(Digest(3), {.offset = 3, .kept_to = kThen + milliseconds(1)});
   const auto theirs = Stored(other);
   ASSERT_TRUE(ids.Load(theirs));
-  ids.SetLast(theirs.back().place);
+  ids.SetLast(theirs.back().position);
   EXPECT_EQ(ids.unstored(), 1u);
   EXPECT_EQ(ids.Find(Digest(2))->completer, 5u);
   const auto ours = Stored(ids);
   ASSERT_EQ(ours.size(), 1u);
-  EXPECT_GT(ours[0].place, theirs.back().place);
+  EXPECT_GT(ours[0].position, theirs.back().position);
   for (const uint64_t id : {1, 2, 3}) {
     EXPECT_EQ(ids.Find(Digest(id))->offset, static_cast<int64_t>(id));
   }

@@ -19,9 +19,10 @@ TEST(Window, EveryWordHasANameOfItsOwn) {
     names.insert(ToString(state));
   }
   EXPECT_EQ(names.size(), 8u);
-  for (const Answer answer :
-       {Answer::kGranted, Answer::kDuplicate, Answer::kInFlight, Answer::kAttached,
-        Answer::kConflict, Answer::kOutsideWindow, Answer::kIncomplete, Answer::kFenced}) {
+  for (const ClaimVerdict answer :
+       {ClaimVerdict::kGranted, ClaimVerdict::kDuplicate, ClaimVerdict::kInFlight,
+        ClaimVerdict::kAttached, ClaimVerdict::kConflict, ClaimVerdict::kOutsideWindow,
+        ClaimVerdict::kIncomplete, ClaimVerdict::kFenced}) {
     names.insert(ToString(answer));
   }
   EXPECT_EQ(names.size(), 16u);
@@ -29,7 +30,7 @@ TEST(Window, EveryWordHasANameOfItsOwn) {
 }
 
 TEST(Window, AnAnswerThatNobodyGaveIsNotGranted) {
-  EXPECT_EQ(ClaimAnswer{}.answer, Answer::kIncomplete);
+  EXPECT_EQ(ClaimAnswer{}.answer, ClaimVerdict::kIncomplete);
 }
 
 }  // namespace

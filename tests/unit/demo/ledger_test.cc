@@ -29,7 +29,8 @@ class LedgerTest : public ::testing::Test {
     for (const int32_t partition : {0, 1}) {
       ASSERT_TRUE(windows_->Open(
           {.source = 0, .partition = partition, .topic = "payments", .owner = "us"}));
-      own_.at(static_cast<size_t>(partition)) = windows_->RaiseOwn(0, partition, 1).value_or(0);
+      owner_epoch_.at(static_cast<size_t>(partition)) =
+          windows_->RaiseOwnerEpoch(0, partition, 1).value_or(0);
     }
   }
   // Each booking is of an id of its own, so that the window lets a double through.
@@ -37,20 +38,22 @@ class LedgerTest : public ::testing::Test {
     const std::string id = std::to_string(++ids_);
     const Token token{1, ids_};
     const Coordinates at{0, partition, static_cast<int64_t>(ids_)};
-    const ClaimRequest claim{
-        .id = id, .token = token, .at = at, .own = own_.at(static_cast<size_t>(partition))};
+    const ClaimRequest claim{.id = id,
+                             .token = token,
+                             .at = at,
+                             .owner_epoch = owner_epoch_.at(static_cast<size_t>(partition))};
     ClaimAnswer answer;
     ASSERT_TRUE(windows_->Claim({&claim, 1}, {&answer, 1}));
-    ASSERT_EQ(answer.answer, Answer::kGranted);
+    ASSERT_EQ(answer.answer, ClaimVerdict::kGranted);
     auto effects = windows_->NewEffects(0, partition, {});
     ASSERT_TRUE(effects);
     (*effects)->Begin();
     EXPECT_TRUE(Book(*(*effects)->rows(), {payment, "A", partition, at.offset, 5}));
     EXPECT_TRUE((*effects)->Keep());
     const CompleteRequest complete{.id = id, .token = token, .at = at};
-    Change change{};
+    MarkerChange change{};
     EXPECT_TRUE(windows_->CompleteWith(**effects, {&complete, 1}, {&change, 1}));
-    EXPECT_EQ(change, Change::kMade);
+    EXPECT_EQ(change, MarkerChange::kMade);
   }
   Ledger Read() {
     windows_.reset();
@@ -62,7 +65,7 @@ class LedgerTest : public ::testing::Test {
   const testing::TempDir dir_;
   ManualClock clock_;
   std::unique_ptr<Window> windows_;
-  std::array<Own, 2> own_{};
+  std::array<OwnerEpoch, 2> owner_epoch_{};
   uint64_t ids_ = 0;
 };
 

@@ -16,7 +16,7 @@ CommitMetadata Sample() {
   metadata.scope = 0x1234;
   metadata.recipe = 3;
   metadata.source_identity = 0xfeed;
-  metadata.own = 1'700'000'000'000'001;
+  metadata.owner_epoch = 1'700'000'000'000'001;
   metadata.since = 5;
   metadata.top = 120;
   metadata.clean = true;
@@ -160,7 +160,7 @@ TEST(CommitMetadata, NumbersAndListsThatNobodyOfUsWritesAreRefused) {
     const auto read = DecodeCommit(EncodeCommit(metadata, 100), 100);
     return !read && read.error().code == Code::kInvalid;
   };
-  EXPECT_TRUE(refused([](CommitMetadata& m) { m.own = UINT64_MAX; }));
+  EXPECT_TRUE(refused([](CommitMetadata& m) { m.owner_epoch = UINT64_MAX; }));
   EXPECT_TRUE(refused([](CommitMetadata& m) { m.totals.skipped = INT64_MAX; }));
   EXPECT_TRUE(refused([](CommitMetadata& m) { m.abandoned.assign(kMaxAbandoned + 1, 101); }));
   EXPECT_TRUE(refused([](CommitMetadata& m) {
@@ -193,7 +193,7 @@ TEST(CommitMetadata, WhatIsNotDoneAndNotInTheMapIsRefused) {
 
 TEST(CommitMetadata, AMapWithinItsBudgetFitsInTheBrokersLimit) {
   CommitMetadata metadata = Sample();
-  metadata.own = ~uint64_t{0};
+  metadata.owner_epoch = ~uint64_t{0};
   const size_t budget = MapBudget(metadata);
   EXPECT_GT(budget, 2'500u);
   int64_t at = 100;

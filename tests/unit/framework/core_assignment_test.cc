@@ -8,34 +8,34 @@ using CoreAssignment = CoreHarness;
 
 TEST_F(CoreAssignment, NothingIsAdmittedBeforeTheRaisedOwnershipIsConfirmed) {
   core_.Assign(0, {}, now_);
-  EXPECT_EQ(Only<RaiseOwnAction>().size(), 1u);
+  EXPECT_EQ(Only<RaiseOwnerEpochAction>().size(), 1u);
   EXPECT_EQ(core_.Credit(0), 0u);
-  core_.OwnRaised(0, 1, Own{7}, now_);
+  core_.OwnerEpochRaised(0, 1, OwnerEpoch{7}, now_);
   EXPECT_EQ(core_.Credit(0), 0u);
   const auto commits = Acknowledge();
   ASSERT_EQ(commits.size(), 1u);
-  EXPECT_EQ(Decode(commits[0]).own, 7u);
+  EXPECT_EQ(Decode(commits[0]).owner_epoch, 7u);
   EXPECT_EQ(core_.Credit(0), 32u);
 }
 
 TEST_F(CoreAssignment, AnOwnershipIsAskedForAboveThatOfTheLastCommitAndOfThisProcess) {
   AssignFacts facts;
-  facts.metadata.own = 41;
+  facts.metadata.owner_epoch = 41;
   core_.Assign(0, facts, now_);
-  auto raises = Only<RaiseOwnAction>();
+  auto raises = Only<RaiseOwnerEpochAction>();
   ASSERT_EQ(raises.size(), 1u);
   EXPECT_EQ(raises[0].floor, 42u);
-  core_.OwnRaised(0, 1, Own{100}, now_);
+  core_.OwnerEpochRaised(0, 1, OwnerEpoch{100}, now_);
   core_.Lost(0);
   core_.Assign(0, facts, now_);
-  raises = Only<RaiseOwnAction>();
+  raises = Only<RaiseOwnerEpochAction>();
   ASSERT_EQ(raises.size(), 1u);
   EXPECT_EQ(raises[0].floor, 101u);
 }
 
 TEST_F(CoreAssignment, ARefusedConfirmationStopsThePartition) {
   core_.Assign(0, {}, now_);
-  core_.OwnRaised(0, 1, Own{7}, now_);
+  core_.OwnerEpochRaised(0, 1, OwnerEpoch{7}, now_);
   Acknowledge(CommitReply::kRefused);
   EXPECT_EQ(core_.Status(0).phase, PartitionPhase::kStopped);
   EXPECT_EQ(core_.Credit(0), 0u);
@@ -45,7 +45,7 @@ TEST_F(CoreAssignment, ARefusedConfirmationStopsThePartition) {
 
 TEST_F(CoreAssignment, AnUnansweredConfirmationIsSentAgain) {
   core_.Assign(0, {}, now_);
-  core_.OwnRaised(0, 1, Own{7}, now_);
+  core_.OwnerEpochRaised(0, 1, OwnerEpoch{7}, now_);
   Acknowledge(CommitReply::kUnknown);
   EXPECT_EQ(core_.Credit(0), 0u);
   After(500);
@@ -56,16 +56,16 @@ TEST_F(CoreAssignment, AnUnansweredConfirmationIsSentAgain) {
 TEST_F(CoreAssignment, AStoreThatDoesNotAnswerIsAskedAgain) {
   core_.Assign(0, {}, now_);
   Actions();
-  core_.OwnRaised(0, 1, Error{Code::kUnavailable, Effect::kNone, "down"}, now_);
+  core_.OwnerEpochRaised(0, 1, Error{Code::kUnavailable, Effect::kNone, "down"}, now_);
   After(500);
-  EXPECT_EQ(Only<RaiseOwnAction>().size(), 1u);
+  EXPECT_EQ(Only<RaiseOwnerEpochAction>().size(), 1u);
 }
 
 TEST_F(CoreAssignment, AnAnswerForAnEarlierAssignmentChangesNothing) {
   core_.Assign(0, {}, now_);
   core_.Lost(0);
   core_.Assign(0, {}, now_);
-  core_.OwnRaised(0, 1, Own{7}, now_);
+  core_.OwnerEpochRaised(0, 1, OwnerEpoch{7}, now_);
   EXPECT_EQ(core_.Status(0).phase, PartitionPhase::kRaising);
 }
 
@@ -73,15 +73,15 @@ TEST_F(CoreAssignment, LosingTheOwnershipInTheStoreStartsOverWithoutLosingMessag
   Give(0);
   Admit(0, 0, "a");
   const auto items = Take();
-  Settle(items[0], Fate::kOwnLost);
-  EXPECT_EQ(Only<RaiseOwnAction>().size(), 1u);
+  Settle(items[0], DeliveryFate::kOwnershipLost);
+  EXPECT_EQ(Only<RaiseOwnerEpochAction>().size(), 1u);
   EXPECT_TRUE(Take().empty());
-  core_.OwnRaised(0, 1, Own{100}, now_);
+  core_.OwnerEpochRaised(0, 1, OwnerEpoch{100}, now_);
   EXPECT_TRUE(Take().empty()) << "not confirmed yet";
   Acknowledge();
   const auto again = Take();
   ASSERT_EQ(Offsets(again), (std::vector<int64_t>{0}));
-  EXPECT_EQ(again[0].own, 100u);
+  EXPECT_EQ(again[0].owner_epoch, 100u);
 }
 
 TEST_F(CoreAssignment, ALateWordAboutAnEarlierOwnershipDoesNotRaiseAgain) {
@@ -89,12 +89,12 @@ TEST_F(CoreAssignment, ALateWordAboutAnEarlierOwnershipDoesNotRaiseAgain) {
   Admit(0, 0, "a");
   Admit(0, 1, "b");
   const auto items = Take();
-  Settle(items[0], Fate::kOwnLost);
+  Settle(items[0], DeliveryFate::kOwnershipLost);
   Actions();
-  core_.OwnRaised(0, 1, Own{100}, now_);
+  core_.OwnerEpochRaised(0, 1, OwnerEpoch{100}, now_);
   Acknowledge();
-  Settle(items[1], Fate::kOwnLost);
-  EXPECT_TRUE(Only<RaiseOwnAction>().empty());
+  Settle(items[1], DeliveryFate::kOwnershipLost);
+  EXPECT_TRUE(Only<RaiseOwnerEpochAction>().empty());
   EXPECT_EQ(core_.Status(0).phase, PartitionPhase::kActive);
   EXPECT_EQ(Offsets(Take()), (std::vector<int64_t>{0, 1}));
 }
@@ -104,12 +104,12 @@ TEST_F(CoreAssignment, AnAcknowledgementFromBeforeTheRaiseConfirmsNothing) {
   Admit(0, 0, "a");
   Admit(0, 1, "b");
   const auto items = Take();
-  Settle(items[0], Fate::kApplied);
+  Settle(items[0], DeliveryFate::kApplied);
   After(1'000);
   const auto old = Only<CommitAction>();
   ASSERT_EQ(old.size(), 1u);
-  Settle(items[1], Fate::kOwnLost);
-  core_.OwnRaised(0, 1, Own{100}, now_);
+  Settle(items[1], DeliveryFate::kOwnershipLost);
+  core_.OwnerEpochRaised(0, 1, OwnerEpoch{100}, now_);
   core_.CommitAnswered(0, old[0].number, CommitReply::kAcknowledged, now_);
   EXPECT_EQ(core_.Status(0).phase, PartitionPhase::kConfirming);
   After(0);
@@ -121,15 +121,15 @@ TEST_F(CoreAssignment, AnAcknowledgementFromBeforeTheRaiseConfirmsNothing) {
 TEST_F(CoreAssignment, ACommitUnderARefusedOwnershipStartsOverAfterAPause) {
   core_.Assign(0, {}, now_);
   Actions();
-  core_.OwnRaised(0, 1, Own{7}, now_);
+  core_.OwnerEpochRaised(0, 1, OwnerEpoch{7}, now_);
   Acknowledge(CommitReply::kFenced);
   EXPECT_EQ(core_.Status(0).phase, PartitionPhase::kRaising);
   After(100);
   EXPECT_TRUE(Actions().empty());
   After(400);
-  EXPECT_EQ(Only<RaiseOwnAction>().size(), 1u);
-  core_.OwnRaised(0, 1, Own{100}, now_);
-  EXPECT_EQ(Decode(Acknowledge().at(0)).own, 100u);
+  EXPECT_EQ(Only<RaiseOwnerEpochAction>().size(), 1u);
+  core_.OwnerEpochRaised(0, 1, OwnerEpoch{100}, now_);
+  EXPECT_EQ(Decode(Acknowledge().at(0)).owner_epoch, 100u);
   EXPECT_EQ(core_.Status(0).phase, PartitionPhase::kActive);
   After(50'000);
   Acknowledge(CommitReply::kFenced);
@@ -141,17 +141,17 @@ TEST_F(CoreAssignment, ALateRefusalOfAnEarlierOwnershipsCommitDoesNotRaiseAgain)
   Admit(0, 0, "a");
   Admit(0, 1, "b");
   const auto items = Take();
-  Settle(items[0], Fate::kApplied);
+  Settle(items[0], DeliveryFate::kApplied);
   After(1'000);
   const auto old = Only<CommitAction>();
   ASSERT_EQ(old.size(), 1u);
-  Settle(items[1], Fate::kOwnLost);
+  Settle(items[1], DeliveryFate::kOwnershipLost);
   Actions();
-  core_.OwnRaised(0, 1, Own{100}, now_);
+  core_.OwnerEpochRaised(0, 1, OwnerEpoch{100}, now_);
   core_.CommitAnswered(0, old[0].number, CommitReply::kFenced, now_);
   EXPECT_EQ(core_.Status(0).phase, PartitionPhase::kConfirming);
   After(500);
-  EXPECT_EQ(Decode(Acknowledge().at(0)).own, 100u);
+  EXPECT_EQ(Decode(Acknowledge().at(0)).owner_epoch, 100u);
   EXPECT_EQ(core_.Status(0).phase, PartitionPhase::kActive);
 }
 
@@ -160,12 +160,12 @@ TEST_F(CoreAssignment, WhileTheOwnershipIsRaisedAnUnsentCommitAsksForNoneMore) {
   Admit(0, 0, "a");
   Admit(0, 1, "b");
   const auto items = Take();
-  Settle(items[0], Fate::kApplied);
+  Settle(items[0], DeliveryFate::kApplied);
   After(1'000);
   const auto old = Only<CommitAction>();
   ASSERT_EQ(old.size(), 1u);
-  Settle(items[1], Fate::kOwnLost);
-  EXPECT_EQ(Only<RaiseOwnAction>().size(), 1u);
+  Settle(items[1], DeliveryFate::kOwnershipLost);
+  EXPECT_EQ(Only<RaiseOwnerEpochAction>().size(), 1u);
   core_.CommitAnswered(0, old[0].number, CommitReply::kNotSent, now_);
   After(1'000);
   EXPECT_TRUE(Actions().empty());
@@ -217,14 +217,14 @@ TEST_F(CoreAssignment, AtTheDeadlineTheLastCommitNamesWhatStillRuns) {
   Admit(0, 0, "a");
   Admit(0, 1, "b");
   const auto running = Take();
-  Settle(running[0], Fate::kApplied);
+  Settle(running[0], DeliveryFate::kApplied);
   core_.Revoke(0, now_ + microseconds(5'000), now_);
   After(5'000);
   const auto commits = Acknowledge();
   ASSERT_EQ(commits.size(), 1u);
   EXPECT_EQ(Decode(commits[0]).abandoned, (std::vector<int64_t>{running[1].at.offset}));
   EXPECT_EQ(Only<GiveBackAction>().size(), 1u);
-  Settle(running[1], Fate::kApplied);
+  Settle(running[1], DeliveryFate::kApplied);
   EXPECT_EQ(core_.Counts().stale, 1);
   EXPECT_EQ(core_.Counts().applied, 2);
 }
@@ -236,8 +236,8 @@ TEST_F(CoreAssignment, ARevocationWhileTheOwnershipIsRaisedAnewDrainsAsEver) {
   Admit(0, 2, "c");
   const auto items = Take();
   ASSERT_EQ(items.size(), 3u);
-  Settle(items[0], Fate::kApplied);
-  Settle(items[1], Fate::kOwnLost);
+  Settle(items[0], DeliveryFate::kApplied);
+  Settle(items[1], DeliveryFate::kOwnershipLost);
   EXPECT_EQ(core_.Status(0).phase, PartitionPhase::kRaising);
   Actions();
   core_.Revoke(0, now_ + microseconds(5'000), now_);
@@ -255,8 +255,8 @@ TEST_F(CoreAssignment, WhatIsFinishedWhileTheOwnershipIsRaisedAnewIsCommittedAtT
   Admit(0, 0, "a");
   Admit(0, 1, "b");
   const auto items = Take();
-  Settle(items[1], Fate::kOwnLost);
-  Settle(items[0], Fate::kApplied);
+  Settle(items[1], DeliveryFate::kOwnershipLost);
+  Settle(items[0], DeliveryFate::kApplied);
   Actions();
   core_.Revoke(0, now_ + microseconds(5'000), now_);
   const auto commits = Only<CommitAction>();
@@ -269,17 +269,17 @@ TEST_F(CoreAssignment, AnOwnershipThatIsRaisedInADrainIsThatOfTheLastCommit) {
   Admit(0, 0, "a");
   Admit(0, 1, "b");
   const auto items = Take();
-  Settle(items[1], Fate::kOwnLost);
-  Settle(items[0], Fate::kApplied);
+  Settle(items[1], DeliveryFate::kOwnershipLost);
+  Settle(items[0], DeliveryFate::kApplied);
   core_.Revoke(0, now_ + microseconds(5'000), now_);
   const auto commits = Only<CommitAction>();
   ASSERT_EQ(commits.size(), 1u);
-  core_.OwnRaised(0, 1, Own{100}, now_);
+  core_.OwnerEpochRaised(0, 1, OwnerEpoch{100}, now_);
   core_.CommitAnswered(0, commits[0].number, CommitReply::kFenced, now_);
   After(500);
   const auto again = Acknowledge();
   ASSERT_EQ(again.size(), 1u);
-  EXPECT_EQ(Decode(again[0]).own, 100u);
+  EXPECT_EQ(Decode(again[0]).owner_epoch, 100u);
   EXPECT_EQ(again[0].offset, 1);
   EXPECT_EQ(Only<GiveBackAction>().size(), 1u);
 }
@@ -322,7 +322,7 @@ TEST_F(CoreAssignment, AStaleSettlementMovesNeitherFrontierNorCommit) {
   const auto running = Take();
   core_.Lost(0);
   Give(0);
-  Settle(running[0], Fate::kApplied);
+  Settle(running[0], DeliveryFate::kApplied);
   EXPECT_EQ(core_.Status(0).frontier, 0);
   EXPECT_EQ(core_.Counts().stale, 1);
 }
@@ -335,7 +335,7 @@ TEST_F(CoreAssignment, AKeyThatStillRunsFromBeforeIsWaitedFor) {
   Give(0);
   Admit(0, 0, "a");
   EXPECT_TRUE(Take().empty()) << "the partition left and returned, the old handler runs on";
-  Settle(running[0], Fate::kApplied);
+  Settle(running[0], DeliveryFate::kApplied);
   EXPECT_EQ(Offsets(Take()), (std::vector<int64_t>{0}));
 }
 
@@ -351,9 +351,9 @@ TEST_F(CoreAssignment, TheMapOfTheLastCommitIsCarried) {
   ASSERT_EQ(items.size(), 3u);
   EXPECT_EQ(items[0].stage, Stage::kFresh);
   EXPECT_EQ(items[1].stage, Stage::kCarried);
-  Settle(items[0], Fate::kApplied);
-  Settle(items[1], Fate::kRestored);
-  Settle(items[2], Fate::kRestored);
+  Settle(items[0], DeliveryFate::kApplied);
+  Settle(items[1], DeliveryFate::kRestored);
+  Settle(items[2], DeliveryFate::kRestored);
   After(1'000);
   const auto commits = Acknowledge();
   EXPECT_EQ(commits[0].offset, 3);
@@ -377,10 +377,10 @@ TEST_F(CoreAssignment, WhatTheLastCommitCallsNotDoneHoldsNoIdAndIsCommittedOn) {
   Settlement refused;
   refused.slot = items[1].slot;
   refused.ticket = items[1].ticket;
-  refused.fate = Fate::kRejected;
+  refused.fate = DeliveryFate::kRejected;
   refused.attached = true;
   Settle(refused);
-  Settle(items[2], Fate::kRestored);
+  Settle(items[2], DeliveryFate::kRestored);
   After(1'000);
   const auto commits = Acknowledge();
   EXPECT_EQ(commits[0].offset, 0);
@@ -395,7 +395,7 @@ TEST_F(CoreAssignment, AnOwnRedeliveryIsASuppressedDeliveryOfAnAppliedOffset) {
   const auto items = Take();
   settlement.slot = items[0].slot;
   settlement.ticket = items[0].ticket;
-  settlement.fate = Fate::kSuppressed;
+  settlement.fate = DeliveryFate::kSuppressed;
   settlement.same_delivery = true;
   Settle(settlement);
   After(1'000);

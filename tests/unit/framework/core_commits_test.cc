@@ -21,7 +21,7 @@ CommitMetadata Crowded(int64_t ranges) {
 
 TEST_F(CoreCommits, WhereTheMapLeavesNoRoomTheListOfTheSkippedIsClosedUp) {
   core_.Assign(0, {.start = 2'000'000'000, .metadata = Crowded(1'250)}, now_);
-  core_.OwnRaised(0, 1, Own{7}, now_);
+  core_.OwnerEpochRaised(0, 1, OwnerEpoch{7}, now_);
   const auto commits = Acknowledge();
   ASSERT_EQ(commits.size(), 1u);
   const CommitMetadata metadata = Decode(commits[0]);
@@ -35,7 +35,7 @@ TEST_F(CoreCommits, WhereTheMapLeavesNoRoomTheListOfTheSkippedIsClosedUp) {
 TEST_F(CoreCommits, WhereTheMapLeavesNoRoomAtAllThePartitionStopsAndSaysWhy) {
   core_.Assign(0, {.start = 2'000'000'000, .metadata = Crowded(1'500)}, now_);
   Actions();
-  core_.OwnRaised(0, 1, Own{7}, now_);
+  core_.OwnerEpochRaised(0, 1, OwnerEpoch{7}, now_);
   const auto stops = Only<StopAction>();
   ASSERT_EQ(stops.size(), 1u);
   EXPECT_NE(stops[0].why.find("no room"), std::string::npos);
@@ -62,9 +62,9 @@ TEST_P(CoreFullMap, NothingIsAdmittedUntilTheFrontierMovesWhereNoMarkerGoesAlong
     Admit(0, 2 * i, "stuck");
     Admit(0, 2 * i + 1, "quick" + std::to_string(i));
   }
-  std::vector<RunItem> stuck;
-  for (const RunItem& item : Take()) {
-    item.at.offset % 2 == 0 ? stuck.push_back(item) : Settle(item, Fate::kApplied);
+  std::vector<BatchItem> stuck;
+  for (const BatchItem& item : Take()) {
+    item.at.offset % 2 == 0 ? stuck.push_back(item) : Settle(item, DeliveryFate::kApplied);
   }
   After(1'000);
   ASSERT_EQ(Acknowledge().size(), 1u);
@@ -127,7 +127,7 @@ TEST_F(CoreCommits, APartitionWhoseCommitsAreRefusedHoldsNoCredit) {
   After(50'000);
   Acknowledge(CommitReply::kRefused);
   EXPECT_EQ(core_.Counts().handed_back, 2);
-  Settle(running[0], Fate::kRetry, 10);
+  Settle(running[0], DeliveryFate::kRetry, 10);
   EXPECT_EQ(core_.unfinished(), 0u) << "what ran is not run again here";
   core_.Revoke(0, now_ + microseconds(5'000), now_);
   EXPECT_EQ(Only<GiveBackAction>().size(), 1u);

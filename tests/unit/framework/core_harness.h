@@ -60,7 +60,7 @@ class CoreHarness : public ::testing::Test {
     facts.metadata = std::move(metadata);
     core_.Assign(p, facts, now_);
     Actions();
-    core_.OwnRaised(p, core_.Status(p).epoch, Own{++own_}, now_);
+    core_.OwnerEpochRaised(p, core_.Status(p).epoch, OwnerEpoch{++owner_epoch_}, now_);
     Acknowledge();
     ASSERT_EQ(core_.Status(p).phase, PartitionPhase::kActive);
   }
@@ -85,22 +85,22 @@ class CoreHarness : public ::testing::Test {
     core_.Admit(p, {&arrival, 1});
   }
 
-  std::vector<RunItem> Take() {
-    oncemq::Run run;
-    core_.TakeRun(run, now_);
-    return run.items;
+  std::vector<BatchItem> Take() {
+    oncemq::MessageBatch batch;
+    core_.TakeBatch(batch, now_);
+    return batch.items;
   }
 
   // Offsets of what may run now.
-  static std::vector<int64_t> Offsets(const std::vector<RunItem>& items) {
+  static std::vector<int64_t> Offsets(const std::vector<BatchItem>& items) {
     std::vector<int64_t> offsets;
-    for (const RunItem& item : items) {
+    for (const BatchItem& item : items) {
       offsets.push_back(item.at.offset);
     }
     return offsets;
   }
 
-  void Settle(const RunItem& item, Fate fate, int64_t wait_micros = 0) {
+  void Settle(const BatchItem& item, DeliveryFate fate, int64_t wait_micros = 0) {
     Settlement settlement;
     settlement.slot = item.slot;
     settlement.ticket = item.ticket;
@@ -112,8 +112,8 @@ class CoreHarness : public ::testing::Test {
     core_.Settle({&settlement, 1}, now_);
     EXPECT_TRUE(core_.Counts().Balanced());
   }
-  void SettleAll(const std::vector<RunItem>& items, Fate fate = Fate::kApplied) {
-    for (const RunItem& item : items) {
+  void SettleAll(const std::vector<BatchItem>& items, DeliveryFate fate = DeliveryFate::kApplied) {
+    for (const BatchItem& item : items) {
       Settle(item, fate);
     }
   }
@@ -126,7 +126,7 @@ class CoreHarness : public ::testing::Test {
 
   BootTime now_{microseconds(1'000'000)};
   Core core_;
-  Own own_ = 0;
+  OwnerEpoch owner_epoch_ = 0;
   std::vector<std::unique_ptr<std::string>> ids_;
 };
 

@@ -53,7 +53,7 @@ class CoreLeftBehind : public CoreHarness {
 TEST_F(CoreLeftBehind, AMessageOnATimerIsLeftBehindOnceEnoughOfWhatCameLaterHasFinished) {
   Give(0);
   AdmitAs("waits");
-  Settle(Take()[0], Fate::kRetry, 60'000'000);
+  Settle(Take()[0], DeliveryFate::kRetry, 60'000'000);
   FinishOthers(10);
   EXPECT_TRUE(LookNow().empty()) << "100 bytes, and no more";
   FinishOthers(5);
@@ -70,9 +70,9 @@ TEST_F(CoreLeftBehind, ALongQueueThatMovesOnLeavesNothingBehind) {
   Give(0);
   AdmitOthers(500);
   for (int round = 0; round < 100; round++) {
-    oncemq::Run run;
-    core_.TakeRun(run, now_, 20);
-    SettleAll(run.items);
+    oncemq::MessageBatch batch;
+    core_.TakeBatch(batch, now_, 20);
+    SettleAll(batch.items);
     AdmitOthers(20);
     EXPECT_TRUE(LookNow().empty()) << "round " << round;
   }
@@ -90,7 +90,7 @@ TEST_F(CoreLeftBehind, FollowersOfASlowHeadAreLeftBehindAndTheHeadIsNotTouchedIn
   EXPECT_EQ(found[0].message, &At(1));
   EXPECT_EQ(found[1].message, &At(2));
   core_.Replace(found);
-  Settle(slow[0], Fate::kRetry, 60'000'000);
+  Settle(slow[0], DeliveryFate::kRetry, 60'000'000);
   FinishOthers(30);
   found = LookNow();
   ASSERT_EQ(found.size(), 1u) << "its handler has returned";
@@ -103,13 +103,13 @@ TEST_F(CoreLeftBehind, WhatIsFinishedAndWaitsForTheRestOfItsRunIsLeftBehindToo) 
   AdmitAs("slow");
   const auto items = Take();
   ASSERT_EQ(items.size(), 2u);
-  Settle(items[0], Fate::kApplied);
+  Settle(items[0], DeliveryFate::kApplied);
   FinishOthers(30);
   const auto found = LookNow();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].message, &At(0));
   core_.Replace(found);
-  Settle(items[1], Fate::kApplied);
+  Settle(items[1], DeliveryFate::kApplied);
   EXPECT_EQ(core_.unfinished_bytes(), 0u);
 }
 
@@ -130,7 +130,7 @@ TEST_F(CoreLeftBehind, WhatWaitsForItsPartitionIsLeftBehind) {
   Give(0);
   Give(1);
   Admit(1, 0, "held");
-  Settle(Take()[0], Fate::kOwnLost);
+  Settle(Take()[0], DeliveryFate::kOwnershipLost);
   EXPECT_TRUE(Take().empty());
   FinishOthers(30);
   const auto found = LookNow();
@@ -141,7 +141,7 @@ TEST_F(CoreLeftBehind, WhatWaitsForItsPartitionIsLeftBehind) {
 TEST_F(CoreLeftBehind, ACopyTakesThePlaceOfItsMessageAndCountsForItsOwnBytes) {
   Give(0);
   AdmitAs("waits", "pay-1");
-  Settle(Take()[0], Fate::kRetry, 40'000);
+  Settle(Take()[0], DeliveryFate::kRetry, 40'000);
   FinishOthers(30);
   auto found = LookNow();
   ASSERT_EQ(found.size(), 1u);
@@ -172,15 +172,15 @@ TEST_F(CoreLeftBehind, CopiesDoNotCountForWhatIsInResponses) {
   for (int i = 0; i < 100; i++) {
     AdmitAs("waits-" + std::to_string(i));
   }
-  for (const RunItem& item : Take()) {
-    Settle(item, Fate::kRetry, 60'000'000);
+  for (const BatchItem& item : Take()) {
+    Settle(item, DeliveryFate::kRetry, 60'000'000);
   }
   FinishOthers(150);
   auto found = LookNow();
   EXPECT_EQ(found.size(), 100u);
   core_.Replace(found);
   AdmitAs("late");
-  Settle(Take()[0], Fate::kRetry, 60'000'000);
+  Settle(Take()[0], DeliveryFate::kRetry, 60'000'000);
   FinishOthers(20);
   found = LookNow();
   ASSERT_EQ(found.size(), 1u) << "after 100 bytes, not after 1,100";
@@ -190,7 +190,7 @@ TEST_F(CoreLeftBehind, CopiesDoNotCountForWhatIsInResponses) {
 TEST_F(CoreLeftBehind, APlaceThatIsTakenAgainIsNotTakenForItsFormerMessage) {
   Give(0);
   AdmitAs("waits");
-  Settle(Take()[0], Fate::kRetry, 40'000);
+  Settle(Take()[0], DeliveryFate::kRetry, 40'000);
   FinishOthers(30);
   auto found = LookNow();
   ASSERT_EQ(found.size(), 1u);
@@ -199,7 +199,7 @@ TEST_F(CoreLeftBehind, APlaceThatIsTakenAgainIsNotTakenForItsFormerMessage) {
   FinishAll();
   EXPECT_EQ(core_.unfinished(), 0u);
   AdmitAs("waits");
-  Settle(Take()[0], Fate::kRetry, 40'000);
+  Settle(Take()[0], DeliveryFate::kRetry, 40'000);
   EXPECT_TRUE(LookNow().empty());
   FinishOthers(30);
   EXPECT_EQ(LookNow().size(), 1u);

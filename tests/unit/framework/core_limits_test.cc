@@ -50,7 +50,7 @@ TEST_F(CoreLimits, BytesInFlightStopAdmission) {
   options.in_flight_bytes = 25;
   Core core(options);
   core.Assign(0, {}, now_);
-  core.OwnRaised(0, 1, Own{1}, now_);
+  core.OwnerEpochRaised(0, 1, OwnerEpoch{1}, now_);
   core.CommitAnswered(0, 1, CommitReply::kAcknowledged, now_);
   Arrival arrival;
   arrival.bytes = 30;
@@ -159,7 +159,7 @@ TEST_F(CoreLimits, AStoppedPartitionHoldsNoCreditThatOthersLiveOn) {
   Settlement stop;
   stop.slot = items[0].slot;
   stop.ticket = items[0].ticket;
-  stop.fate = Fate::kStop;
+  stop.fate = DeliveryFate::kStop;
   Settle(stop);
   EXPECT_EQ(core_.unfinished(), 0u);
   EXPECT_EQ(core_.Counts().handed_back, 3);

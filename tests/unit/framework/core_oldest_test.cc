@@ -17,11 +17,11 @@ class CoreOldestTest : public CoreHarness {
     core_.FindOldest({&message, 1});
     return message;
   }
-  void SettleRetry(const RunItem& item, const std::string& why, int64_t wait_micros = 1'000) {
+  void SettleRetry(const BatchItem& item, const std::string& why, int64_t wait_micros = 1'000) {
     Settlement settlement;
     settlement.slot = item.slot;
     settlement.ticket = item.ticket;
-    settlement.fate = Fate::kRetry;
+    settlement.fate = DeliveryFate::kRetry;
     settlement.handled = true;
     settlement.text = why;
     settlement.wait = microseconds(wait_micros);
@@ -38,7 +38,7 @@ TEST_F(CoreOldestTest, ARetriedMessageIsToldWithItsReasonAndItsNextTry) {
   EXPECT_EQ(Oldest(0).state, OpenState::kRunning);
   EXPECT_EQ(Oldest(0).attempt, 1u);
   SettleRetry(first[0], "the database is down");
-  Settle(first[1], Fate::kApplied);
+  Settle(first[1], DeliveryFate::kApplied);
   const OpenMessage oldest = Oldest(0);
   EXPECT_EQ(oldest.offset, 0);
   EXPECT_EQ(oldest.id, "id-a");
@@ -53,7 +53,7 @@ TEST_F(CoreOldestTest, ARetriedMessageIsToldWithItsReasonAndItsNextTry) {
   EXPECT_EQ(Oldest(0).state, OpenState::kRunning);
   EXPECT_EQ(Oldest(0).attempt, 2u);
   EXPECT_EQ(Oldest(0).why, "the database is down") << "of its last attempt";
-  Settle(second[0], Fate::kApplied);
+  Settle(second[0], DeliveryFate::kApplied);
   EXPECT_EQ(core_.Status(0).retrying, 0u);
   EXPECT_EQ(Oldest(0).offset, -1);
 }
@@ -76,7 +76,7 @@ TEST_F(CoreOldestTest, TheLowestOfEachPartitionIsTold) {
 TEST_F(CoreOldestTest, AClaimInTheWayIsNoRetry) {
   Give(0);
   Admit(0, 0, "a", "id");
-  Settle(Take().at(0), Fate::kWait, 2'000);
+  Settle(Take().at(0), DeliveryFate::kWait, 2'000);
   EXPECT_EQ(Oldest(0).state, OpenState::kClaimed);
   EXPECT_EQ(Oldest(0).next_try, now_ + microseconds(2'000));
   EXPECT_EQ(core_.Status(0).retrying, 0u);
@@ -85,14 +85,14 @@ TEST_F(CoreOldestTest, AClaimInTheWayIsNoRetry) {
 TEST_F(CoreOldestTest, AHandledMessageWithoutItsMarkerIsOwed) {
   Give(0);
   Admit(0, 0, "a", "id");
-  const RunItem item = Take().at(0);
+  const BatchItem item = Take().at(0);
   SettleRetry(item, "later");
   After(1'000);
-  const RunItem again = Take().at(0);
+  const BatchItem again = Take().at(0);
   Settlement settlement;
   settlement.slot = again.slot;
   settlement.ticket = again.ticket;
-  settlement.fate = Fate::kPending;
+  settlement.fate = DeliveryFate::kPending;
   settlement.stage = Stage::kApplied;
   settlement.handled = true;
   settlement.wait = microseconds(500);
@@ -106,9 +106,9 @@ TEST_F(CoreOldestTest, AReasonIsKeptForTheLowestOffsetsAndOnlyItsBeginning) {
   for (int64_t offset = 0; offset < 32; offset++) {
     Admit(0, offset, "k" + std::to_string(offset));
   }
-  std::vector<RunItem> items;
-  for (auto run = Take(); !run.empty(); run = Take()) {
-    items.insert(items.end(), run.begin(), run.end());
+  std::vector<BatchItem> items;
+  for (auto batch = Take(); !batch.empty(); batch = Take()) {
+    items.insert(items.end(), batch.begin(), batch.end());
   }
   ASSERT_THAT(items, SizeIs(32));
   for (auto item = items.rbegin(); item != items.rend(); item++) {

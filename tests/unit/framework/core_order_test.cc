@@ -49,13 +49,13 @@ TEST_F(CoreOrder, WhatIsToRunAloneHasNothingInItsRun) {
   for (int64_t offset = 1; offset <= 4; offset++) {
     Admit(0, offset, "a");
   }
-  const auto run = Take();
-  ASSERT_EQ(Offsets(run), (std::vector<int64_t>{1, 2, 3, 4}));
-  for (const RunItem& item : run) {
+  const auto batch = Take();
+  ASSERT_EQ(Offsets(batch), (std::vector<int64_t>{1, 2, 3, 4}));
+  for (const BatchItem& item : batch) {
     Settlement settlement;
     settlement.slot = item.slot;
     settlement.ticket = item.ticket;
-    settlement.fate = Fate::kWithdrawn;
+    settlement.fate = DeliveryFate::kWithdrawn;
     settlement.alone = item.at.offset == 3;
     Settle(settlement);
   }
@@ -104,10 +104,10 @@ TEST_F(CoreOrder, ARetryWaitsInItsLaneWithItsFollowersAndHoldsNobodyElse) {
   }
   Admit(0, 3, "b");
   const auto items = Take();
-  Settle(items[0], Fate::kRetry, 2'000);
-  Settle(items[1], Fate::kWithdrawn);
-  Settle(items[2], Fate::kWithdrawn);
-  Settle(items[3], Fate::kApplied);
+  Settle(items[0], DeliveryFate::kRetry, 2'000);
+  Settle(items[1], DeliveryFate::kWithdrawn);
+  Settle(items[2], DeliveryFate::kWithdrawn);
+  Settle(items[3], DeliveryFate::kApplied);
   EXPECT_TRUE(Take().empty());
   EXPECT_EQ(core_.running(), 0u);
   After(1'999);
@@ -123,9 +123,9 @@ TEST_F(CoreOrder, WhatWaitsForAnothersClaimGoesAloneUntilItHasMoved) {
     Admit(0, offset, "a");
   }
   const auto items = Take();
-  Settle(items[0], Fate::kWait, 2'000);
-  Settle(items[1], Fate::kWithdrawn);
-  Settle(items[2], Fate::kWithdrawn);
+  Settle(items[0], DeliveryFate::kWait, 2'000);
+  Settle(items[1], DeliveryFate::kWithdrawn);
+  Settle(items[2], DeliveryFate::kWithdrawn);
   After(2'000);
   const auto head = Take();
   EXPECT_EQ(Offsets(head), (std::vector<int64_t>{0}));
@@ -141,7 +141,7 @@ TEST_F(CoreOrder, AnAttemptIsCountedWhenTheHandlerWasCalled) {
   Settlement settlement;
   settlement.slot = items[0].slot;
   settlement.ticket = items[0].ticket;
-  settlement.fate = Fate::kRetry;
+  settlement.fate = DeliveryFate::kRetry;
   settlement.handled = true;
   settlement.wait = microseconds(1);
   Settle(settlement);
@@ -197,7 +197,7 @@ TEST_F(CoreUnordered, AnIdThatRunsFromBeforeIsWaitedForWithoutLanesToo) {
   Give(0, 5);
   Admit(0, 5, "a", "x");
   EXPECT_TRUE(Take().empty());
-  Settle(running[0], Fate::kApplied);
+  Settle(running[0], DeliveryFate::kApplied);
   EXPECT_EQ(Offsets(Take()), (std::vector<int64_t>{5}));
 }
 
@@ -263,7 +263,7 @@ TEST_F(CoreOrder, WhatHasRunIsNeverRunAgainWhileItsMarkerIsOwed) {
   Settlement settlement;
   settlement.slot = items[0].slot;
   settlement.ticket = items[0].ticket;
-  settlement.fate = Fate::kPending;
+  settlement.fate = DeliveryFate::kPending;
   settlement.stage = Stage::kApplied;
   settlement.token = {1, 77};
   settlement.text = "receipt";
@@ -285,11 +285,11 @@ TEST_F(CoreOrder, WhatHasRunIsNeverRunAgainWhileItsMarkerIsOwed) {
 // Handled, and its completion got no answer: it is owed after a pause.
 class CoreOwed : public CoreHarness {
  protected:
-  void Owe(const RunItem& item, uint64_t token = 77) {
+  void Owe(const BatchItem& item, uint64_t token = 77) {
     Settlement settlement;
     settlement.slot = item.slot;
     settlement.ticket = item.ticket;
-    settlement.fate = Fate::kPending;
+    settlement.fate = DeliveryFate::kPending;
     settlement.stage = Stage::kApplied;
     settlement.token = {1, token};
     settlement.wait = microseconds(500);
@@ -302,7 +302,7 @@ TEST_F(CoreOwed, CompletionsGoBeforeAllClaimsAndInRunsOfTheirOwn) {
   Give(1);
   Admit(0, 0, "a", "x");
   Admit(0, 1, "b", "y");
-  for (const RunItem& item : Take()) {
+  for (const BatchItem& item : Take()) {
     Owe(item);
   }
   Admit(1, 0, "c", "z");  // whose turn it is
@@ -311,7 +311,7 @@ TEST_F(CoreOwed, CompletionsGoBeforeAllClaimsAndInRunsOfTheirOwn) {
   After(500);
   const auto owed = Take();
   ASSERT_EQ(owed.size(), 2u);
-  for (const RunItem& item : owed) {
+  for (const BatchItem& item : owed) {
     EXPECT_EQ(item.stage, Stage::kApplied);
     EXPECT_EQ(item.partition, 0u);
   }
@@ -325,17 +325,17 @@ TEST_F(CoreOwed, CompletionsBehindEachOtherInOneLaneAreTakenTogetherAndWithoutTh
   for (int64_t offset = 0; offset < 3; offset++) {
     Admit(0, offset, "a", "x" + std::to_string(offset));
   }
-  for (const RunItem& item : Take()) {
+  for (const BatchItem& item : Take()) {
     Owe(item);
   }
   Admit(0, 3, "a", "y");
   After(500);
-  auto run = Take();
-  EXPECT_EQ(Offsets(run), (std::vector<int64_t>{0})) << "after a failure, alone";
-  SettleAll(run);
-  run = Take();
-  EXPECT_EQ(Offsets(run), (std::vector<int64_t>{1, 2}));
-  SettleAll(run);
+  auto batch = Take();
+  EXPECT_EQ(Offsets(batch), (std::vector<int64_t>{0})) << "after a failure, alone";
+  SettleAll(batch);
+  batch = Take();
+  EXPECT_EQ(Offsets(batch), (std::vector<int64_t>{1, 2}));
+  SettleAll(batch);
   EXPECT_EQ(Offsets(Take()), (std::vector<int64_t>{3}));
 }
 
@@ -345,8 +345,8 @@ TEST_F(CoreOwed, APartitionWhoseStoreFailsDoesNotHoldUpTheOthers) {
   for (int64_t offset = 0; offset < 16; offset++) {
     Admit(0, offset, "", "x" + std::to_string(offset));
   }
-  for (auto run = Take(); !run.empty(); run = Take()) {
-    for (const RunItem& item : run) {
+  for (auto batch = Take(); !batch.empty(); batch = Take()) {
+    for (const BatchItem& item : batch) {
       Owe(item);
     }
   }
@@ -388,7 +388,7 @@ TEST_F(CoreOrder, ARefusalOnRecordKeepsItsNumberUntilItsMarkerIsThere) {
   Settlement settlement;
   settlement.slot = items[0].slot;
   settlement.ticket = items[0].ticket;
-  settlement.fate = Fate::kPending;
+  settlement.fate = DeliveryFate::kPending;
   settlement.stage = Stage::kRecorded;
   settlement.token = {1, 77};
   settlement.entry = 17;
@@ -410,14 +410,14 @@ TEST_F(CoreOrder, AStoppedPartitionRunsNothingMoreAndStillCommitsWhatIsFinished)
   Admit(0, 1, "b");
   Admit(0, 2, "c");
   const auto items = Take();
-  Settle(items[0], Fate::kApplied);
+  Settle(items[0], DeliveryFate::kApplied);
   Settlement stop;
   stop.slot = items[1].slot;
   stop.ticket = items[1].ticket;
-  stop.fate = Fate::kStop;
+  stop.fate = DeliveryFate::kStop;
   stop.text = "not a payment";
   Settle(stop);
-  Settle(items[2], Fate::kApplied);
+  Settle(items[2], DeliveryFate::kApplied);
   std::vector<Action> actions = Actions();
   ASSERT_EQ(actions.size(), 1u);
   EXPECT_EQ(std::get<StopAction>(actions[0]).offset, 1);

@@ -24,7 +24,7 @@ class CoreSuspects : public CoreHarness {
   CommitMetadata Begin(AssignFacts facts) {
     core_.Assign(0, facts, now_);
     Actions();
-    core_.OwnRaised(0, core_.Status(0).epoch, Own{++own_}, now_);
+    core_.OwnerEpochRaised(0, core_.Status(0).epoch, OwnerEpoch{++owner_epoch_}, now_);
     const auto commits = Acknowledge();
     EXPECT_EQ(commits.size(), 1u);
     return commits.empty() ? CommitMetadata{} : Decode(commits[0]);
@@ -43,11 +43,11 @@ class CoreSuspects : public CoreHarness {
     }
   }
   // The settlement of a handler that fails: it may have had its effect.
-  void Fail(const RunItem& item, int64_t wait_micros) {
+  void Fail(const BatchItem& item, int64_t wait_micros) {
     Settlement settlement;
     settlement.slot = item.slot;
     settlement.ticket = item.ticket;
-    settlement.fate = Fate::kRetry;
+    settlement.fate = DeliveryFate::kRetry;
     settlement.handled = settlement.touched = true;
     settlement.wait = microseconds(wait_micros);
     Settle(settlement);
@@ -67,7 +67,7 @@ TEST_F(CoreSuspects, WhatAnEarlierOwnerMayHaveBegunIsTold) {
   AdmitAll(10, 14);
   const auto items = Take();
   ASSERT_EQ(items.size(), 4u);
-  for (const RunItem& item : items) {
+  for (const BatchItem& item : items) {
     const bool suspect = item.at.offset == 11 || item.at.offset == 12;
     EXPECT_EQ(item.touched, suspect) << item.at.offset;
     EXPECT_EQ(item.attempt, suspect ? 1 : 0) << item.at.offset;
@@ -81,11 +81,11 @@ TEST_F(CoreSuspects, CommitsCountUncertainMessagesOverAllOwners) {
   facts.metadata.uncertain = 5;  // of owners that are gone
   EXPECT_EQ(Begin(facts).uncertain, 5);
   AdmitAll(10, 13);
-  for (const RunItem& item : Take()) {
+  for (const BatchItem& item : Take()) {
     Settlement settlement;
     settlement.slot = item.slot;
     settlement.ticket = item.ticket;
-    settlement.fate = Fate::kApplied;
+    settlement.fate = DeliveryFate::kApplied;
     settlement.uncertain = item.touched;
     Settle(settlement);
   }
@@ -98,7 +98,7 @@ TEST_F(CoreSuspects, WhatTheWindowKnowsIsNotToldBesides) {
   facts.told_below = 12;
   Begin(facts);
   AdmitAll(10, 14);
-  for (const RunItem& item : Take()) {
+  for (const BatchItem& item : Take()) {
     EXPECT_EQ(item.touched, item.at.offset < 12) << item.at.offset;
   }
 }
@@ -112,12 +112,12 @@ TEST_F(CoreSuspects, AMessageWithoutAnIdIsToldAlsoWhereTheWindowKnowsTheOthers) 
   Admit(0, 20, "c");
   const auto items = Take();
   ASSERT_EQ(items.size(), 3u);
-  for (const RunItem& item : items) {
+  for (const BatchItem& item : items) {
     EXPECT_EQ(item.touched, item.at.offset == 11) << item.at.offset;
   }
-  Settle(items[0], Fate::kApplied);
-  Settle(items[1], Fate::kWithdrawn);
-  Settle(items[2], Fate::kApplied);
+  Settle(items[0], DeliveryFate::kApplied);
+  Settle(items[1], DeliveryFate::kWithdrawn);
+  Settle(items[2], DeliveryFate::kApplied);
   const CommitMetadata last = GiveBack();
   EXPECT_TRUE(last.clean);
   EXPECT_NE(std::find(last.abandoned.begin(), last.abandoned.end(), 11), last.abandoned.end())
@@ -129,7 +129,7 @@ TEST_F(CoreSuspects, WithoutTheOptionNothingIsToldAndNothingIsStated) {
   options.suspects = false;
   Core core(options);
   core.Assign(0, From(10, 10, 20), now_);
-  core.OwnRaised(0, 1, Own{1}, now_);
+  core.OwnerEpochRaised(0, 1, OwnerEpoch{1}, now_);
   std::vector<Action> actions;
   core.TakeActions(actions);
   const auto* commit = std::get_if<CommitAction>(&actions.back());
@@ -175,7 +175,7 @@ TEST_F(CoreSuspects, AMarkerThatIsOwedNeedsNoReserve) {
   Settlement owed;
   owed.slot = items[0].slot;
   owed.ticket = items[0].ticket;
-  owed.fate = Fate::kPending;
+  owed.fate = DeliveryFate::kPending;
   owed.stage = Stage::kApplied;
   owed.handled = true;
   owed.wait = microseconds(10);
@@ -194,7 +194,7 @@ TEST_F(CoreSuspects, ACleanEndNamesWhatItsHandlersMayHaveDone) {
   Fail(items[1], 1'000'000);
   Fail(items[4], 1'000'000);
   for (const size_t i : {0u, 2u, 3u, 5u}) {
-    Settle(items[i], Fate::kApplied);
+    Settle(items[i], DeliveryFate::kApplied);
   }
   const CommitMetadata metadata = GiveBack();
   EXPECT_TRUE(metadata.clean);
@@ -206,8 +206,8 @@ TEST_F(CoreSuspects, ACleanEndNamesWhatFailsWhileItDrains) {
   AdmitAll(0, 3);
   const auto items = Take();
   core_.Revoke(0, now_ + microseconds(5'000), now_);
-  Settle(items[0], Fate::kApplied);
-  Settle(items[1], Fate::kWithdrawn);
+  Settle(items[0], DeliveryFate::kApplied);
+  Settle(items[1], DeliveryFate::kWithdrawn);
   Fail(items[2], 1'000);
   const auto commits = Acknowledge();
   ASSERT_EQ(commits.size(), 1u);
@@ -234,7 +234,7 @@ TEST_F(CoreSuspects, AnEarlierCopyOfWhatMayHaveBeenDoneIsNamedToo) {
   auto items = Take();
   ASSERT_EQ(Offsets(items), (std::vector<int64_t>{0, 1}));
   Fail(items[0], 1'000'000);
-  Settle(items[1], Fate::kWithdrawn);
+  Settle(items[1], DeliveryFate::kWithdrawn);
   items = Take();
   ASSERT_EQ(Offsets(items), (std::vector<int64_t>{2}));
   Fail(items[0], 1'000'000);
@@ -281,12 +281,12 @@ TEST_F(CoreSuspects, OnlyACommitOfAConfirmedOwnershipOfOursIsOurOwn) {
   EXPECT_TRUE(core_.Made(0, ours));
   EXPECT_FALSE(core_.Made(1, ours));
   CommitMetadata other = ours;
-  other.own++;
+  other.owner_epoch++;
   EXPECT_FALSE(core_.Made(0, other));
   core_.Lost(0);
   core_.Assign(0, From(0), now_);
-  core_.OwnRaised(0, core_.Status(0).epoch, Own{99}, now_);
-  other.own = 99;
+  core_.OwnerEpochRaised(0, core_.Status(0).epoch, OwnerEpoch{99}, now_);
+  other.owner_epoch = 99;
   EXPECT_FALSE(core_.Made(0, other)) << "not confirmed";
   EXPECT_TRUE(core_.Made(0, ours));
 }

@@ -22,12 +22,12 @@ Assignment Committed(int64_t start, uint64_t incarnation = kOurs) {
   return assignment;
 }
 
-Known StoreAt(int64_t from, int64_t to) {
+StoreKnowledge StoreAt(int64_t from, int64_t to) {
   CommitMetadata metadata;
   metadata.incarnation = kOurs;
   metadata.top = to;
   metadata.totals.applied = to;
-  Known known;
+  StoreKnowledge known;
   known.from = from;
   known.to = known.offset = to;
   known.metadata = EncodeCommit(metadata, to);
@@ -36,8 +36,8 @@ Known StoreAt(int64_t from, int64_t to) {
   return known;
 }
 
-Known EmptyStore() {
-  Known known;
+StoreKnowledge EmptyStore() {
+  StoreKnowledge known;
   known.incarnation = 9;
   return known;
 }
@@ -79,15 +79,15 @@ TEST(FitStore, ACompactedLogCompletesNoStore) {
 // Its claims of handlers that ran may be gone, so that the handler has to be told of each suspect
 // (rule 11).
 TEST(FitStore, OnlyAStoreThatHasLostNothingKnowsTheHandlersThatRan) {
-  for (const bool regressed : {false, true}) {
+  for (const bool lost_writes : {false, true}) {
     Assignment assignment = Committed(500);
     assignment.facts.metadata.inherited = 510;
-    assignment.store_regressed = regressed;
+    assignment.store_lost_writes = lost_writes;
     StoreRules rules = kGuarded;
     rules.level = Level::kOpaque;
     ASSERT_TRUE(FitStore(StoreAt(0, 500), rules, assignment));
-    EXPECT_EQ(assignment.facts.told_below, regressed ? INT64_MAX : 510);
-    EXPECT_EQ(assignment.window_lacks, regressed);
+    EXPECT_EQ(assignment.facts.told_below, lost_writes ? INT64_MAX : 510);
+    EXPECT_EQ(assignment.window_lacks, lost_writes);
   }
 }
 
@@ -204,7 +204,7 @@ TEST(FitStore, AnEmptyStoreUnderACommitIsCompletedOrRefused) {
 }
 
 TEST(FitStore, AStoreThatLostAllOfItsOwnEffectsHandlesThemAgain) {
-  Known known = EmptyStore();
+  StoreKnowledge known = EmptyStore();
   known.earlier = {kOurs};
   Assignment assignment = Committed(90);
   assignment.facts.metadata.since = 10;
@@ -308,7 +308,7 @@ TEST(FitStore, AStoreWithoutACommitIsNoFreshStart) {
 // A process that dies between its first announcement and the commit leaves a store behind that
 // nothing came of: no incident for a person.
 TEST(FitStore, AFirstCommitThatNeverLandedIsNoIncident) {
-  Known begun = StoreAt(40, 40);
+  StoreKnowledge begun = StoreAt(40, 40);
   CommitMetadata metadata;
   metadata.since = metadata.top = 40;
   begun.metadata = EncodeCommit(metadata, 40);
@@ -348,7 +348,7 @@ TEST(FitStore, AtLevelAtomicWhatCompactionMayHaveTakenIsNotPassedInSilence) {
   EXPECT_FALSE(FitStore(StoreAt(0, 400), kAtomic, behind));
   Assignment lost = Committed(500);
   lost.log.compacted = true;
-  Known empty = EmptyStore();
+  StoreKnowledge empty = EmptyStore();
   empty.earlier = {kOurs};
   EXPECT_FALSE(FitStore(empty, kAtomic, lost));
   Assignment whole = Committed(500);

@@ -41,7 +41,7 @@ class AcquireAllTest : public ::testing::Test {
 
 TEST_F(AcquireAllTest, AFailureAtALaterNameGivesTheEarlierOnesBack) {
   locks_->when_granted = [&] {
-    if (locks_->asks == 2) {
+    if (locks_->requests == 2) {
       locks_->on_ask = ShakyLocks::Fault::kRefused;
     }
   };
@@ -49,7 +49,7 @@ TEST_F(AcquireAllTest, AFailureAtALaterNameGivesTheEarlierOnesBack) {
   const auto all = impatient->AcquireAll(names_);
   ASSERT_FALSE(all.has_value());
   EXPECT_EQ(all.error().code, Code::kUnavailable);
-  EXPECT_GE(locks_->asks, 3) << "of the first two and the last";
+  EXPECT_GE(locks_->requests, 3) << "of the first two and the last";
   EXPECT_EQ(Parties("a") + Parties("b") + Parties("c"), 0u);
 }
 
@@ -72,7 +72,7 @@ TEST_F(AcquireAllTest, ATimeThatEndsAtTheLastNameGivesTheEarlierOnesBack) {
   const auto other = *domain_->Acquire("c");
   const auto timed = *LockDomain::Open(locks_, {}, clock_);
   const BootTime until = clock_.Boot() + milliseconds(10);
-  locks_->before_ask = [&](std::string_view name) {
+  locks_->before_request = [&](std::string_view name) {
     if (name == "c") {
       EXPECT_EQ(Parties("a") + Parties("b"), 2u);
       clock_.Advance(milliseconds(10));
@@ -90,7 +90,7 @@ TEST_F(AcquireAllTest, WhoSpinsForManyNamesDoesSoNoLongerThanForOne) {
   for (const std::string& name : names_) {
     others[name].first = std::move(**domain_->Acquire(name));
   }
-  locks_->before_ask = [&](std::string_view name) {
+  locks_->before_request = [&](std::string_view name) {
     auto& [lease, asked] = others.find(name)->second;
     if (++asked == 2) {
       lease.Release();
@@ -106,12 +106,12 @@ TEST_F(AcquireAllTest, WhoSpinsForManyNamesDoesSoNoLongerThanForOne) {
 TEST_F(AcquireAllTest, BehindTheTimeToSpinTheRestIsTriedOnceEach) {
   const auto other = *domain_->Acquire("c");
   const auto spins = *LockDomain::Open(locks_, {}, clock_);
-  locks_->before_ask = [&](std::string_view) { clock_.Advance(milliseconds(5)); };
+  locks_->before_request = [&](std::string_view) { clock_.Advance(milliseconds(5)); };
   const AcquireOptions how{.wait = {LockWait::How::kSpin, milliseconds(5)}};
-  const int before = locks_->asks;
+  const int before = locks_->requests;
   const auto busy = spins->AcquireAll(names_, how);
   EXPECT_TRUE(busy.has_value() && !busy->has_value());
-  EXPECT_EQ(locks_->asks, before + 3);
+  EXPECT_EQ(locks_->requests, before + 3);
   EXPECT_EQ(Parties("a") + Parties("b") + Parties("c"), 1u);
   const auto free = spins->AcquireAll(std::array<std::string, 2>{"a", "b"}, how);
   EXPECT_TRUE(free.has_value() && free->has_value()) << "what is free is had all the same";
@@ -125,7 +125,7 @@ TEST_F(AcquireAllTest, WhoSpinsTakesNamesThatWereLostAgainForNoLonger) {
                            .max_hold = milliseconds(1'500)};
   const auto all = spins->AcquireAll(names_, how);
   EXPECT_TRUE(all.has_value() && !all->has_value()) << "it is no failure";
-  EXPECT_EQ(locks_->asks, 6) << "two rounds of three names";
+  EXPECT_EQ(locks_->requests, 6) << "two rounds of three names";
   EXPECT_EQ(Parties("a") + Parties("b") + Parties("c"), 0u);
 }
 
@@ -136,7 +136,7 @@ TEST_F(AcquireAllTest, OverAStoreThatHangsTheEarlierOnesAreToldTogetherAndOnlyOn
     names.push_back(std::to_string(i));
   }
   locks_->when_granted = [&] {
-    if (locks_->asks == 29) {
+    if (locks_->requests == 29) {
       locks_->on_ask = ShakyLocks::Fault::kRefused;
       locks_->on_free = ShakyLocks::Fault::kRefused;
     }

@@ -35,7 +35,7 @@ TEST_F(AcquireEnd, BehindTheMomentThatEndsItNothingIsAskedFor) {
   EXPECT_TRUE(one && !*one);
   const auto all = domain_->AcquireAll(names_, over);
   EXPECT_TRUE(all && !*all);
-  EXPECT_EQ(locks_->asks, 0);
+  EXPECT_EQ(locks_->requests, 0);
 }
 
 TEST_F(AcquireEnd, AHoldThatEndsOnItsWayIsTakenBack) {
@@ -67,7 +67,7 @@ TEST_F(AcquireEnd, AHoldWhoseEndIsMovedLastsUntilThenAndNoLonger) {
   EXPECT_TRUE(one->StillMine());
   one->EndAt(clock_.Boot());
   EXPECT_FALSE(one->StillMine());
-  EXPECT_EQ(one->lost(), Lost::kTooLong);
+  EXPECT_EQ(one->lost(), LeaseLoss::kTooLong);
   one->EndAt(clock_.Boot() + milliseconds(5'000));
   EXPECT_FALSE(one->StillMine());
   EXPECT_TRUE(ToldWithin(one->stop(), std::chrono::seconds(20)));

@@ -20,7 +20,7 @@ BootTime At(microseconds since) {
 
 AcquirePlan Plan() {
   return {.times = {milliseconds(1'000), milliseconds(100), milliseconds(0)},
-          .place = milliseconds(300),
+          .queue_lease = milliseconds(300),
           .patience = milliseconds(2'000)};
 }
 

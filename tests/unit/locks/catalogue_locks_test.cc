@@ -32,8 +32,11 @@ StoreCatalogue Catalogue() {
   return catalogue;
 }
 
-LockAsk Ask() {
-  return {.name = "x", .token = {1, 1}, .lease = milliseconds(1'000), .place = milliseconds(1'000)};
+AcquireRequest Ask() {
+  return {.name = "x",
+          .token = {1, 1},
+          .lease = milliseconds(1'000),
+          .queue_lease = milliseconds(1'000)};
 }
 
 TEST(CatalogueLocks, OneStoreIsOpenedAsItself) {

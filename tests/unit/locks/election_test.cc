@@ -162,7 +162,7 @@ TEST_F(ElectionTest, AStoreThatFailsIsWaitedForAndAWrongNameIsNot) {
                          },
                          stop, {.pause = milliseconds(1)}));
   });
-  while (engine_->asks < 3) {
+  while (engine_->requests < 3) {
     std::this_thread::yield();
   }
   engine_->on_ask = ShakyLocks::Fault::kNone;

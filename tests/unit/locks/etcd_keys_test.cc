@@ -28,8 +28,8 @@ TEST(EtcdLockKeys, KeysHaveTheOrderOfTheNames) {
   const EtcdLockKeys keys("space");
   for (const std::string& one : kNames) {
     for (const std::string& other : kNames) {
-      EXPECT_EQ(one < other, keys.Line(one) < keys.Line(other));
-      EXPECT_EQ(one == other, keys.Line(other).starts_with(keys.Line(one)));
+      EXPECT_EQ(one < other, keys.Queue(one) < keys.Queue(other));
+      EXPECT_EQ(one == other, keys.Queue(other).starts_with(keys.Queue(one)));
     }
   }
 }
@@ -39,7 +39,7 @@ TEST(EtcdLockKeys, AKeySaysItsNameAndItsMode) {
   for (const std::string& name : kNames) {
     for (const LockMode mode : {LockMode::kExclusive, LockMode::kShared}) {
       const std::string key = keys.Ask(name, mode, {UINT64_MAX, 0});
-      EXPECT_TRUE(key.starts_with(keys.Line(name)));
+      EXPECT_TRUE(key.starts_with(keys.Queue(name)));
       EXPECT_EQ(key.starts_with(keys.Writers(name)), mode == LockMode::kExclusive);
       EXPECT_EQ(keys.NameOf(key), name);
       EXPECT_EQ(EtcdModeOf(key), mode);
@@ -51,8 +51,8 @@ TEST(EtcdLockKeys, SpacesShareNothing) {
   const EtcdLockKeys one("a");
   const EtcdLockKeys other(std::string("a\0\x01n", 4));
   for (const std::string& name : kNames) {
-    EXPECT_FALSE(one.NameOf(other.Line(name)).has_value() &&
-                 other.Line(name).starts_with(one.names()));
+    EXPECT_FALSE(one.NameOf(other.Queue(name)).has_value() &&
+                 other.Queue(name).starts_with(one.names()));
   }
   EXPECT_NE(one.seal(), other.seal());
   EXPECT_NE(one.Session(1), other.Session(1));
@@ -69,20 +69,20 @@ TEST(EtcdLockKeys, WhatIsNoKeyHasNoName) {
 }
 
 TEST(EtcdLockKeys, AValueIsReadAsItWasWritten) {
-  const EtcdAsked asked{true, 0xfffffffe, milliseconds(86'400'000), milliseconds(20),
-                        std::string("who\0\xff", 5)};
-  const auto read = EtcdAskedOf(BytesOf(asked));
+  const EtcdRequest asked{true, 0xfffffffe, milliseconds(86'400'000), milliseconds(20),
+                          std::string("who\0\xff", 5)};
+  const auto read = EtcdRequestOf(BytesOf(asked));
   ASSERT_TRUE(read.has_value());
   EXPECT_EQ(read->back, asked.back);
   EXPECT_EQ(read->epoch, asked.epoch);
   EXPECT_EQ(read->lease, asked.lease);
-  EXPECT_EQ(read->place, asked.place);
+  EXPECT_EQ(read->queue_lease, asked.queue_lease);
   EXPECT_EQ(read->who, asked.who);
   const std::string bytes = BytesOf({});
   for (size_t length = 0; length < bytes.size(); length++) {
-    EXPECT_FALSE(EtcdAskedOf(bytes.substr(0, length)).has_value());
+    EXPECT_FALSE(EtcdRequestOf(bytes.substr(0, length)).has_value());
   }
-  EXPECT_FALSE(EtcdAskedOf("2" + bytes.substr(1)).has_value());
+  EXPECT_FALSE(EtcdRequestOf("2" + bytes.substr(1)).has_value());
 }
 
 }  // namespace

@@ -202,8 +202,10 @@ TEST_F(LeaseMutexTest, WhatItsOptionsSayReachesTheStore) {
     EXPECT_TRUE(holder.who.ends_with(" the weekly report")) << holder.who;
     EXPECT_LE(mutex.lease().safe_until(), domain_->clock().Boot() + milliseconds(2'000));
   }
-  const LockAsk waits{
-      .name = "x", .token = {1, 1}, .lease = milliseconds(60'000), .place = milliseconds(60'000)};
+  const AcquireRequest waits{.name = "x",
+                             .token = {1, 1},
+                             .lease = milliseconds(60'000),
+                             .queue_lease = milliseconds(60'000)};
   {
     const std::lock_guard guard(mutex);
     EXPECT_EQ(locks_->Ask(waits)->kind, LockAnswer::Kind::kQueued);
@@ -228,7 +230,7 @@ TEST_F(LeaseMutexTest, AStoreThatIsDownIsThrown) {
 class BusyLocks final : public ForwardingLocks {
  public:
   BusyLocks() : ForwardingLocks(MakeMemoryLocks()) {}
-  Result<LockAnswer> Ask(const LockAsk&) override {
+  Result<LockAnswer> Ask(const AcquireRequest&) override {
     return Error{Code::kBusy, Effect::kNone, "all connections are in use"};
   }
 };
@@ -259,7 +261,7 @@ TEST_F(LeaseMutexTest, ALeaseIsToldToStopWhereNothingElseIsWanted) {
   const std::lock_guard guard(mutex);
   ASSERT_TRUE(locks_->Evict("x", mutex.lease().fence()));
   ASSERT_FALSE(*mutex.lease().Confirm());
-  EXPECT_EQ(mutex.lease().lost(), Lost::kTaken);
+  EXPECT_EQ(mutex.lease().lost(), LeaseLoss::kTaken);
 }
 
 TEST_F(LeaseMutexTest, AReentrantOneIsOneLeaseAndAsManyUnlocksAsLocks) {

@@ -66,7 +66,7 @@ TEST(LeaseState, ADoubtBehindTheSendingOfARenewalIsSettledByTheNextOne) {
 
 TEST(LeaseState, WhatIsLostStaysLostInDoubt) {
   LeaseState state(kTimes, kStart);
-  state.End(Lost::kTaken);
+  state.End(LeaseLoss::kTaken);
   EXPECT_TRUE(state.At(kStart).lost);
   state.InDoubt();
   EXPECT_FALSE(state.At(kStart).renew);
@@ -76,9 +76,9 @@ TEST(LeaseState, WhatIsLostStaysLostInDoubt) {
 TEST(LeaseState, IsLostAtItsDeadlineAndSaysSoOnce) {
   LeaseState state(kTimes, kStart);
   EXPECT_FALSE(state.At(At(kSafe - milliseconds(1))).lost);
-  EXPECT_EQ(state.At(At(kSafe)).lost, Lost::kDeadline);
+  EXPECT_EQ(state.At(At(kSafe)).lost, LeaseLoss::kDeadline);
   EXPECT_FALSE(state.At(At(kSafe)).lost);
-  EXPECT_EQ(state.lost(), Lost::kDeadline);
+  EXPECT_EQ(state.lost(), LeaseLoss::kDeadline);
   EXPECT_FALSE(state.next());
 }
 
@@ -86,12 +86,12 @@ TEST(LeaseState, ALateAcknowledgementDoesNotBringItBack) {
   LeaseState told(kTimes, kStart);
   ASSERT_TRUE(told.At(At(kSafe)).lost);
   told.Renewed(At(milliseconds(800)), At(kSafe));
-  EXPECT_EQ(told.lost(), Lost::kDeadline);
+  EXPECT_EQ(told.lost(), LeaseLoss::kDeadline);
 
   // Nobody has looked at the clock since; the hold was unsafe all the same.
   LeaseState untold(kTimes, kStart);
   untold.Renewed(At(milliseconds(800)), At(kSafe));
-  EXPECT_EQ(untold.At(At(kSafe)).lost, Lost::kDeadline);
+  EXPECT_EQ(untold.At(At(kSafe)).lost, LeaseLoss::kDeadline);
 }
 
 TEST(LeaseState, AFailedRenewalIsSentAgainAndExtendsNothing) {
@@ -127,11 +127,11 @@ TEST(LeaseState, AnEarlierRenewalThatIsAcknowledgedLaterTakesNothingBack) {
 
 TEST(LeaseState, IsLostWhenTheStoreEndsIt) {
   LeaseState state(kTimes, kStart);
-  state.End(Lost::kTaken);
+  state.End(LeaseLoss::kTaken);
   EXPECT_EQ(state.next(), BootTime::min()) << "at once";
-  EXPECT_EQ(state.At(At(milliseconds(1))).lost, Lost::kTaken);
-  state.End(Lost::kClosed);
-  EXPECT_EQ(state.lost(), Lost::kTaken) << "the first reason stays";
+  EXPECT_EQ(state.At(At(milliseconds(1))).lost, LeaseLoss::kTaken);
+  state.End(LeaseLoss::kClosed);
+  EXPECT_EQ(state.lost(), LeaseLoss::kTaken) << "the first reason stays";
 }
 
 TEST(LeaseState, IsLostAtTheMomentThatEndsItOrWhenItWasHeldForTooLong) {
@@ -143,7 +143,7 @@ TEST(LeaseState, IsLostAtTheMomentThatEndsItOrWhenItWasHeldForTooLong) {
   times.max_hold = milliseconds(5'000);
   LeaseState state(times, At(milliseconds(0)));
   EXPECT_EQ(state.At(At(milliseconds(699))).lost, std::nullopt);
-  EXPECT_EQ(state.At(At(milliseconds(700))).lost, Lost::kTooLong);
+  EXPECT_EQ(state.At(At(milliseconds(700))).lost, LeaseLoss::kTooLong);
 }
 
 TEST(LeaseState, IsLostWhenItWasHeldForTooLongHoweverWellItIsRenewed) {
@@ -154,7 +154,7 @@ TEST(LeaseState, IsLostWhenItWasHeldForTooLongHoweverWellItIsRenewed) {
     state.Renewed(At(milliseconds(333 * i)), At(milliseconds(333 * i)));
   }
   EXPECT_FALSE(state.At(At(milliseconds(1'499))).lost);
-  EXPECT_EQ(state.At(At(milliseconds(1'500))).lost, Lost::kTooLong);
+  EXPECT_EQ(state.At(At(milliseconds(1'500))).lost, LeaseLoss::kTooLong);
 }
 
 TEST(LeaseState, AnEndThatIsMovedCountsAtOnceInBothDirections) {
@@ -168,14 +168,15 @@ TEST(LeaseState, AnEndThatIsMovedCountsAtOnceInBothDirections) {
   state.EndAt(BootTime::max(), At(milliseconds(300)));
   EXPECT_EQ(state.safe_until(), At(kSafe)) << "its lease ends it as ever";
   state.EndAt(BootTime::min(), At(milliseconds(300)));
-  EXPECT_EQ(state.At(At(milliseconds(300))).lost, Lost::kTooLong);
+  EXPECT_EQ(state.At(At(milliseconds(300))).lost, LeaseLoss::kTooLong);
 }
 
 TEST(LeaseState, AnEndThatIsMovedBringsNothingBack) {
   LeaseState state(kTimes, kStart);
   state.EndAt(At(milliseconds(300)), kStart);
   state.EndAt(At(milliseconds(800)), At(milliseconds(300)));
-  EXPECT_EQ(state.At(At(milliseconds(300))).lost, Lost::kTooLong) << "it was over, seen or not";
+  EXPECT_EQ(state.At(At(milliseconds(300))).lost, LeaseLoss::kTooLong)
+      << "it was over, seen or not";
   LeaseTimes times = kTimes;
   times.max_hold = milliseconds(500);
   LeaseState longest(times, kStart);

@@ -72,8 +72,8 @@ TEST_F(LockDomainTest, BadNamesAndTimesAreRefused) {
     EXPECT_FALSE(domain_->Acquire("x", how).has_value());
   }
   EXPECT_FALSE(LockDomain::Open(locks_, {.lease = milliseconds(100), .margin = milliseconds(60)}));
-  EXPECT_FALSE(LockDomain::Open(locks_, {.place = milliseconds(1)}));
-  EXPECT_EQ(locks_->asks, 0) << "the store is not asked for what is wrong";
+  EXPECT_FALSE(LockDomain::Open(locks_, {.queue_lease = milliseconds(1)}));
+  EXPECT_EQ(locks_->requests, 0) << "the store is not asked for what is wrong";
 }
 
 TEST_F(LockDomainTest, WithoutThreadsItDoesNotOpen) {
@@ -88,7 +88,7 @@ TEST_F(LockDomainTest, AGrantWhoseReplyWasLostIsAskedForAgainAndIsOneHold) {
   locks_->on_ask = Fault::kLostReply;
   Granted<Lease> lease;
   std::jthread acquires([&] { lease = Acquired(); });
-  while (locks_->asks < 2) {
+  while (locks_->requests < 2) {
     std::this_thread::yield();
   }
   locks_->on_ask = Fault::kNone;
@@ -165,7 +165,7 @@ TEST_F(LockDomainTest, AHolderIsToldToStopBeforeTheStoreGrantsToOthers) {
   ASSERT_TRUE(lease);
   locks_->on_extend = Fault::kRefused;
   UntilTold(lease->stop());
-  EXPECT_EQ(lease->lost(), Lost::kDeadline);
+  EXPECT_EQ(lease->lost(), LeaseLoss::kDeadline);
   EXPECT_FALSE(lease->StillMine());
   EXPECT_EQ(Parties(), 1u) << "the store still keeps it";
   EXPECT_GE(locks_->extends, 2) << "a renewal that failed is sent again";
@@ -179,7 +179,7 @@ TEST_F(LockDomainTest, AHolderIsToldToStopThoughTheStoreHangs) {
   ASSERT_TRUE(lease);
   locks_->on_extend = Fault::kHangs;
   UntilTold(lease->stop());
-  EXPECT_EQ(lease->lost(), Lost::kDeadline);
+  EXPECT_EQ(lease->lost(), LeaseLoss::kDeadline);
   locks_->on_extend = Fault::kNone;
   locks_->on_extend.notify_all();
 }
@@ -198,7 +198,7 @@ TEST_F(LockDomainTest, ACallbackThatBlocksDelaysNoOtherLoss) {
 }
 
 TEST_F(LockDomainTest, AWaiterIsGrantedInTimeThoughNobodyCanWakeIt) {
-  Open({.place = milliseconds(150)});
+  Open({.queue_lease = milliseconds(150)});
   auto holder = Acquired();
   ASSERT_TRUE(holder);
   locks_->on_await = Fault::kRefused;
@@ -215,7 +215,7 @@ TEST_F(LockDomainTest, AStoreThatIsDownIsAskedForAsLongAsPatienceLasts) {
   const auto lease = domain_->Acquire("x");
   ASSERT_FALSE(lease.has_value());
   EXPECT_EQ(lease.error().message, "down");
-  EXPECT_GE(locks_->asks, 2);
+  EXPECT_GE(locks_->requests, 2);
   EXPECT_EQ(locks_->frees, 0) << "nothing was done there";
 }
 
@@ -229,7 +229,7 @@ TEST_F(LockDomainTest, ADestructorAsksAStoreThatIsDownOnceAndGoesOn) {
   EXPECT_GE(locks_->frees, 1);
   auto other = domain_->Acquire("other");
   domain_.reset();
-  EXPECT_EQ((*other)->lost(), Lost::kClosed);
+  EXPECT_EQ((*other)->lost(), LeaseLoss::kClosed);
 }
 
 TEST_F(LockDomainTest, ADomainThatEndedKeepsNothingAlive) {
@@ -266,7 +266,7 @@ TEST_F(LockDomainTest, ABadNameInABatchLosesNoOther) {
   locks_->on_extend = Fault::kNone;
   locks_->on_extend.notify_all();
   UntilTold((*bad)->stop());
-  EXPECT_EQ((*bad)->lost(), Lost::kDeadline);
+  EXPECT_EQ((*bad)->lost(), LeaseLoss::kDeadline);
   EXPECT_FALSE(ToldWithin((*good)->stop(), kLease));
   EXPECT_TRUE((*good)->StillMine());
 }

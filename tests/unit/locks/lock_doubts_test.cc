@@ -31,7 +31,7 @@ TEST_F(LockDoubtsTest, WhatTheEngineDoubtsIsLookedAtLongBeforeItsRenewal) {
   ASSERT_EQ(*locks_->Evict("gone", (*gone)->fence()), Freed::kYes);
   locks_->doubts.HoldsAreInDoubt();
   EXPECT_TRUE(ToldWithin((*gone)->stop(), kSoon));
-  EXPECT_EQ((*gone)->lost(), Lost::kTaken);
+  EXPECT_EQ((*gone)->lost(), LeaseLoss::kTaken);
   EXPECT_TRUE((*stays)->StillMine()) << "a doubt by itself ends nothing";
 }
 

@@ -11,12 +11,12 @@ namespace {
 
 constexpr BootTime kCodecNow{microseconds(1'700'000'000'000'000)};
 
-LockAsk AskOf(uint64_t attempt, LockMode mode = LockMode::kExclusive) {
+AcquireRequest RequestOf(uint64_t attempt, LockMode mode = LockMode::kExclusive) {
   return {.name = "x",
           .token = {std::numeric_limits<uint64_t>::max(), attempt},
           .mode = mode,
           .lease = milliseconds(1'000),
-          .place = milliseconds(2'000),
+          .queue_lease = milliseconds(2'000),
           .who = "host/1"};
 }
 
@@ -24,10 +24,10 @@ LockAsk AskOf(uint64_t attempt, LockMode mode = LockMode::kExclusive) {
 LockEntry Busy() {
   LockEntry entry;
   LockEntry::Turns turns;
-  entry.Ask(AskOf(1), {3, 1'000'000}, kCodecNow, turns);
+  entry.Ask(RequestOf(1), {3, 1'000'000}, kCodecNow, turns);
   entry.AskBack(kCodecNow);
-  entry.Ask(AskOf(2, LockMode::kShared), {}, kCodecNow, turns, 77);
-  entry.Ask(AskOf(3), {}, kCodecNow, turns, std::numeric_limits<uint64_t>::max());
+  entry.Ask(RequestOf(2, LockMode::kShared), {}, kCodecNow, turns, 77);
+  entry.Ask(RequestOf(3), {}, kCodecNow, turns, std::numeric_limits<uint64_t>::max());
   return entry;
 }
 
@@ -51,29 +51,29 @@ TEST(LockEntryCodec, WhatComesBackBehavesAsWhatWasWritten) {
   EXPECT_EQ(parties[0].left, milliseconds(1'000));
   EXPECT_EQ(parties[1].mode, LockMode::kShared);
   EXPECT_EQ(parties[2].left, milliseconds(2'000));
-  EXPECT_EQ(entry->HomeOf(AskOf(2).token), 77u);
-  EXPECT_EQ(entry->HomeOf(AskOf(3).token), std::numeric_limits<uint64_t>::max());
+  EXPECT_EQ(entry->HomeOf(RequestOf(2).token), 77u);
+  EXPECT_EQ(entry->HomeOf(RequestOf(3).token), std::numeric_limits<uint64_t>::max());
   EXPECT_EQ(entry->ends(), kCodecNow + milliseconds(2'000));
   LockEntry::Turns turns;
-  EXPECT_EQ(entry->Extend({"x", AskOf(1).token, milliseconds(1'000)}, kCodecNow, turns),
+  EXPECT_EQ(entry->Extend({"x", RequestOf(1).token, milliseconds(1'000)}, kCodecNow, turns),
             Extended::kAskedBack);
-  EXPECT_EQ(entry->Free(AskOf(1).token, kCodecNow, turns), Freed::kYes);
-  EXPECT_EQ(turns, (LockEntry::Turns{AskOf(2).token}));
+  EXPECT_EQ(entry->Free(RequestOf(1).token, kCodecNow, turns), Freed::kYes);
+  EXPECT_EQ(turns, (LockEntry::Turns{RequestOf(2).token}));
 }
 
 // What docs/formats.md says, byte by byte.
 TEST(LockEntryCodec, VersionThreeStaysAsItIs) {
   LockEntry entry;
   LockEntry::Turns turns;
-  LockAsk ask = AskOf(1);
-  ask.token = {5, 6};
-  ask.who = "w";
-  ask.lease = milliseconds(100);
-  ask.place = milliseconds(20);
-  entry.Ask(ask, {2, 9}, BootTime(microseconds(1)) - ask.lease, turns);
-  ask.token = {7, 8};
-  ask.mode = LockMode::kShared;
-  entry.Ask(ask, {}, BootTime(microseconds(2)) - ask.place, turns, 4);
+  AcquireRequest request = RequestOf(1);
+  request.token = {5, 6};
+  request.who = "w";
+  request.lease = milliseconds(100);
+  request.queue_lease = milliseconds(20);
+  entry.Ask(request, {2, 9}, BootTime(microseconds(1)) - request.lease, turns);
+  request.token = {7, 8};
+  request.mode = LockMode::kShared;
+  entry.Ask(request, {}, BootTime(microseconds(2)) - request.queue_lease, turns, 4);
   EXPECT_EQ(EncodeLockEntry(entry), std::string("\x03\x01\x05\x06\x00\x01\x64\x01w\x02\x09"
                                                 "\x01\x07\x08\x01\x02\x14\x01w\x04",
                                                 20));
@@ -97,11 +97,11 @@ LockEntry Counted() {
   LockEntry entry;
   LockEntry::Turns turns;
   for (const uint64_t attempt : {1, 2, 3}) {
-    LockAsk ask = AskOf(attempt, LockMode::kCounted);
-    ask.token.process = 5;
-    ask.limit = 2;
-    ask.who = "w";
-    entry.Ask(ask, {2, attempt},
+    AcquireRequest request = RequestOf(attempt, LockMode::kCounted);
+    request.token.process = 5;
+    request.limit = 2;
+    request.who = "w";
+    entry.Ask(request, {2, attempt},
               BootTime(microseconds(1)) - milliseconds(attempt == 3 ? 2'000 : 1'000), turns, 4);
   }
   return entry;

@@ -10,10 +10,11 @@ namespace {
 constexpr BootTime kNow{microseconds(1'700'000'000'000'000)};
 constexpr BootTime kSetBack = kNow - std::chrono::hours(1);
 constexpr milliseconds kEntryLease{1'000};
-constexpr milliseconds kEntryPlace{300};
+constexpr milliseconds kEntryQueueLease{300};
 
-LockAsk AskFor(uint64_t attempt) {
-  return {.name = "x", .token = {1, attempt}, .lease = kEntryLease, .place = kEntryPlace};
+AcquireRequest AskFor(uint64_t attempt) {
+  return {
+      .name = "x", .token = {1, attempt}, .lease = kEntryLease, .queue_lease = kEntryQueueLease};
 }
 
 // One that holds, and one that waits for it.
@@ -34,7 +35,7 @@ TEST(LockEntry, AnEndFurtherAwayThanItsLeaseIsCutToIt) {
   EXPECT_GT(LeftOf(entry, 0, kSetBack), std::chrono::hours(1));
   entry.CutEnds(kSetBack);
   EXPECT_EQ(LeftOf(entry, 0, kSetBack), kEntryLease);
-  EXPECT_EQ(LeftOf(entry, 1, kSetBack), kEntryPlace);
+  EXPECT_EQ(LeftOf(entry, 1, kSetBack), kEntryQueueLease);
   entry.CutEnds(kSetBack + milliseconds(100));
   EXPECT_EQ(LeftOf(entry, 0, kSetBack + milliseconds(100)), kEntryLease - milliseconds(100))
       << "once";
@@ -45,7 +46,7 @@ TEST(LockEntry, WhatIsNoFurtherAwayIsNotCut) {
   entry.CutEnds(kNow);
   entry.CutEnds(kNow + milliseconds(100));
   EXPECT_EQ(LeftOf(entry, 0, kNow), kEntryLease);
-  EXPECT_EQ(LeftOf(entry, 1, kNow), kEntryPlace);
+  EXPECT_EQ(LeftOf(entry, 1, kNow), kEntryQueueLease);
 }
 
 // A holder that lives renews by another lease than it was granted for.
@@ -53,12 +54,12 @@ TEST(LockEntry, TheLeaseIsTheLastOneThatWasSaid) {
   LockEntry entry = Wanted();
   LockEntry::Turns turns;
   entry.Extend({"x", {1, 1}, 5 * kEntryLease}, kNow, turns);
-  LockAsk again = AskFor(2);
-  again.place = 2 * kEntryPlace;
+  AcquireRequest again = AskFor(2);
+  again.queue_lease = 2 * kEntryQueueLease;
   entry.Ask(again, {}, kNow, turns);
   entry.CutEnds(kSetBack);
   EXPECT_EQ(LeftOf(entry, 0, kSetBack), 5 * kEntryLease);
-  EXPECT_EQ(LeftOf(entry, 1, kSetBack), 2 * kEntryPlace);
+  EXPECT_EQ(LeftOf(entry, 1, kSetBack), 2 * kEntryQueueLease);
 }
 
 }  // namespace

@@ -15,18 +15,18 @@ constexpr milliseconds kLease{1'000};
 
 class LockTableTest : public ::testing::Test {
  protected:
-  static LockAsk AskOf(uint64_t token, std::string_view name = "x") {
-    return {.name = name, .token = {1, token}, .lease = kLease, .place = kLease};
+  static AcquireRequest RequestOf(uint64_t token, std::string_view name = "x") {
+    return {.name = name, .token = {1, token}, .lease = kLease, .queue_lease = kLease};
   }
-  static LockAsk Counted(uint64_t token, uint32_t limit) {
-    LockAsk ask = AskOf(token);
-    ask.mode = LockMode::kCounted;
-    ask.limit = limit;
-    return ask;
+  static AcquireRequest Counted(uint64_t token, uint32_t limit) {
+    AcquireRequest request = RequestOf(token);
+    request.mode = LockMode::kCounted;
+    request.limit = limit;
+    return request;
   }
-  LockAnswer Ask(const LockAsk& ask) {
+  LockAnswer Ask(const AcquireRequest& request) {
     turns_.clear();
-    return table_.Ask(ask, now_, turns_);
+    return table_.Ask(request, now_, turns_);
   }
   Freed Free(uint64_t token) {
     turns_.clear();
@@ -46,37 +46,37 @@ class LockTableTest : public ::testing::Test {
 };
 
 TEST_F(LockTableTest, AHoldEndsExactlyWithItsLease) {
-  ASSERT_EQ(Ask(AskOf(1)).kind, Kind::kGranted);
+  ASSERT_EQ(Ask(RequestOf(1)).kind, Kind::kGranted);
   now_ += kLease - microseconds(1);
-  EXPECT_EQ(Ask(AskOf(2)).kind, Kind::kQueued);
+  EXPECT_EQ(Ask(RequestOf(2)).kind, Kind::kQueued);
   now_ += microseconds(1);
-  EXPECT_EQ(Ask(AskOf(2)).kind, Kind::kGranted);
+  EXPECT_EQ(Ask(RequestOf(2)).kind, Kind::kGranted);
 }
 
 TEST_F(LockTableTest, TheFirstWaiterWaitsForTheHoldersAndOthersForTheOneBefore) {
-  ASSERT_EQ(Ask(AskOf(1)).kind, Kind::kGranted);
+  ASSERT_EQ(Ask(RequestOf(1)).kind, Kind::kGranted);
   now_ += milliseconds(400);
-  EXPECT_EQ(Ask(AskOf(2)).again, milliseconds(600));
+  EXPECT_EQ(Ask(RequestOf(2)).again, milliseconds(600));
   now_ += milliseconds(100);
-  EXPECT_EQ(Ask(AskOf(3)).again, milliseconds(900));
+  EXPECT_EQ(Ask(RequestOf(3)).again, milliseconds(900));
 }
 
 TEST_F(LockTableTest, AReleaseIsTheTurnOfTheFirstWaiterOnly) {
   for (const uint64_t token : {1, 2, 3}) {
-    Ask(AskOf(token));
+    Ask(RequestOf(token));
   }
   ASSERT_EQ(Free(1), Freed::kYes);
   EXPECT_EQ(turns_, Of({2}));
 }
 
 TEST_F(LockTableTest, AReleaseIsTheTurnOfAllReadersUpToTheNextWriter) {
-  Ask(AskOf(1));
+  Ask(RequestOf(1));
   for (const uint64_t token : {2, 3, 5}) {
-    LockAsk reader = AskOf(token);
+    AcquireRequest reader = RequestOf(token);
     reader.mode = LockMode::kShared;
     Ask(reader);
     if (token == 3) {
-      Ask(AskOf(4));
+      Ask(RequestOf(4));
     }
   }
   ASSERT_EQ(Free(1), Freed::kYes);
@@ -98,7 +98,7 @@ TEST_F(LockTableTest, AFreedPlaceIsTheTurnOfOne) {
 }
 
 TEST_F(LockTableTest, AWritersReleaseIsTheTurnOfAsManyAsTheirLimitSays) {
-  Ask(AskOf(1));
+  Ask(RequestOf(1));
   for (const uint64_t token : {2, 3, 4}) {
     Ask(Counted(token, 2));
   }
@@ -138,9 +138,9 @@ TEST_F(LockTableTest, PlacesThatEndWithoutAWordAreSeen) {
 }
 
 TEST_F(LockTableTest, ATurnIsSeenByWhoeverLooks) {
-  Ask(AskOf(1));
-  Ask(AskOf(2));
-  Ask(AskOf(3));
+  Ask(RequestOf(1));
+  Ask(RequestOf(2));
+  Ask(RequestOf(3));
   EXPECT_FALSE(table_.MyTurn("x", {1, 2}, now_));
   EXPECT_FALSE(table_.MyTurn("x", {1, 3}, now_));
   EXPECT_TRUE(table_.MyTurn("x", {1, 9}, now_)) << "has no place, so it had better ask";
@@ -151,9 +151,9 @@ TEST_F(LockTableTest, ATurnIsSeenByWhoeverLooks) {
 }
 
 TEST_F(LockTableTest, ATurnIsSeenWhenTheHoldEndedWithoutAWord) {
-  Ask(AskOf(1));
+  Ask(RequestOf(1));
   now_ += milliseconds(500);
-  Ask(AskOf(2));
+  Ask(RequestOf(2));
   EXPECT_FALSE(table_.MyTurn("x", {1, 2}, now_));
   now_ += milliseconds(500);
   EXPECT_TRUE(table_.MyTurn("x", {1, 2}, now_));
@@ -162,7 +162,7 @@ TEST_F(LockTableTest, ATurnIsSeenWhenTheHoldEndedWithoutAWord) {
 TEST_F(LockTableTest, AnIdleNameNeedsNoMemory) {
   for (int i = 0; i < 100'000; i++) {
     const std::string name = "once/" + std::to_string(i);
-    ASSERT_EQ(Ask(AskOf(1, name)).kind, Kind::kGranted);
+    ASSERT_EQ(Ask(RequestOf(1, name)).kind, Kind::kGranted);
     ASSERT_EQ(table_.Free({name, {1, 1}}, now_, turns_), Freed::kYes);
   }
   EXPECT_EQ(table_.names(), 0u);
@@ -170,18 +170,18 @@ TEST_F(LockTableTest, AnIdleNameNeedsNoMemory) {
 
 TEST_F(LockTableTest, NamesWhoseHoldersDiedAreForgottenThoughNobodyAsksForThem) {
   for (int i = 0; i < 100'000; i++) {
-    ASSERT_EQ(Ask(AskOf(1, "dead/" + std::to_string(i))).kind, Kind::kGranted);
+    ASSERT_EQ(Ask(RequestOf(1, "dead/" + std::to_string(i))).kind, Kind::kGranted);
     now_ += milliseconds(1);
   }
   EXPECT_LT(table_.names(), 5'000u) << "1,000 can be alive at a time";
 }
 
 TEST_F(LockTableTest, FencesRiseOverAllNamesAndThroughIdleTimes) {
-  const Fence first = Ask(AskOf(1, "a")).fence;
-  const Fence second = Ask(AskOf(1, "b")).fence;
+  const Fence first = Ask(RequestOf(1, "a")).fence;
+  const Fence second = Ask(RequestOf(1, "b")).fence;
   EXPECT_GT(second, first);
   ASSERT_EQ(table_.Free({"a", {1, 1}}, now_, turns_), Freed::kYes);
-  EXPECT_GT(Ask(AskOf(2, "a")).fence, second);
+  EXPECT_GT(Ask(RequestOf(2, "a")).fence, second);
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ TEST_F(ReleaseAllTest, OneThatWasLostIsGivenBackWithTheOthers) {
   const auto domain = *LockDomain::Open(locks_, {}, clock);
   auto leases = Taken(*domain, 2);
   leases[0].EndAt(clock.Boot());
-  ASSERT_EQ(leases[0].lost(), Lost::kTooLong);
+  ASSERT_EQ(leases[0].lost(), LeaseLoss::kTooLong);
   const std::stop_token other = leases[1].stop();
   ReleaseAll(std::move(leases));
   EXPECT_TRUE(locks_->Names("", 1)->empty()) << "nobody waits for the rest of its lease";

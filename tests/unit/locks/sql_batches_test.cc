@@ -20,13 +20,13 @@ class SqlBatchesTest : public ::testing::Test {
   // All hold one name.
   void SetUp() override {
     for (size_t i = 0; i < kHolds; i++) {
-      const LockAsk ask{.name = "x",
-                        .token = {7, i + 1},
-                        .mode = LockMode::kCounted,
-                        .lease = kLease,
-                        .limit = kHolds};
-      ASSERT_EQ(locks_->Ask(ask)->kind, LockAnswer::Kind::kGranted);
-      claims_.push_back({"x", ask.token, kLease});
+      const AcquireRequest request{.name = "x",
+                                   .token = {7, i + 1},
+                                   .mode = LockMode::kCounted,
+                                   .lease = kLease,
+                                   .limit = kHolds};
+      ASSERT_EQ(locks_->Ask(request)->kind, LockAnswer::Kind::kGranted);
+      claims_.push_back({"x", request.token, kLease});
     }
     claims_.push_back({"x", {7, kHolds + 1}, kLease});  // was never there
     rows_.swaps = 0;

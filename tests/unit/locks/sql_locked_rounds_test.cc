@@ -29,7 +29,7 @@ class SqlLockedRounds : public ::testing::Test {
   }
   Kind Ask(std::string_view name, uint64_t attempt) {
     const auto answer =
-        locks_->Ask({.name = name, .token = {7, attempt}, .lease = kLease, .place = kLease});
+        locks_->Ask({.name = name, .token = {7, attempt}, .lease = kLease, .queue_lease = kLease});
     EXPECT_TRUE(answer.has_value()) << ToString(answer.error());
     return answer ? answer->kind : Kind::kSealed;
   }
@@ -103,7 +103,8 @@ TEST_F(SqlLockedRounds, ANameThatOthersChangeAllTheTimeIsBusy) {
                         {.call = milliseconds(20)});
   rows_.overtaken["a"] = kAlways;
   rows_.busy = kAlways;
-  const auto answer = locks_->Ask({.name = "a", .token = {7, 2}, .lease = kLease, .place = kLease});
+  const auto answer =
+      locks_->Ask({.name = "a", .token = {7, 2}, .lease = kLease, .queue_lease = kLease});
   ASSERT_FALSE(answer.has_value());
   EXPECT_EQ(answer.error().code, Code::kBusy);
   EXPECT_EQ(answer.error().effect, Effect::kNone);

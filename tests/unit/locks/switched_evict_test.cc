@@ -30,18 +30,18 @@ class SwitchedEvictTest : public SwitchedLocksTest {
   size_t Holders(const std::string& store) const {
     return stores_.at(store)->Look("x")->parties.size();
   }
-  LockAsk Sharing(LockMode mode, std::string_view who) {
-    LockAsk ask = New();
-    ask.mode = mode;
-    ask.who = who;
-    ask.limit = mode == LockMode::kCounted ? 2 : 0;
-    return ask;
+  AcquireRequest Sharing(LockMode mode, std::string_view who) {
+    AcquireRequest request = New();
+    request.mode = mode;
+    request.who = who;
+    request.limit = mode == LockMode::kCounted ? 2 : 0;
+    return request;
   }
 
   Process p_ = Open();
   Process q_ = Open();
-  LockAsk first_;
-  LockAsk second_;
+  AcquireRequest first_;
+  AcquireRequest second_;
   Fence fence_;
 };
 

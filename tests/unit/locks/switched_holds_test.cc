@@ -13,14 +13,14 @@ TEST_F(SwitchedLocksTest, AFencedHoldThatIsExtendedOutlivesADrain) {
   Process p = Open();
   p.stores["a"]->cut = true;
   ASSERT_EQ(p.locks->SwitchTo("b", "")->phase, SwitchMode::kDrain);
-  LockAsk held = New();
+  AcquireRequest held = New();
   held.fenced = true;
-  held.lease = held.place = milliseconds(6'000);
+  held.lease = held.queue_lease = milliseconds(6'000);
   ASSERT_EQ(Ask(p, held), Kind::kGranted);
   Pass(milliseconds(20'000), {&p}, [&] { EXPECT_EQ(Extend(p, held), Extended::kYes); });
   for (int i = 0; i < 1'100; i++) {
     const std::string name = "another " + std::to_string(i);
-    LockAsk other = New(name);
+    AcquireRequest other = New(name);
     other.fenced = true;
     ASSERT_EQ(Ask(p, other), Kind::kGranted);
   }
@@ -30,7 +30,7 @@ TEST_F(SwitchedLocksTest, AFencedHoldThatIsExtendedOutlivesADrain) {
 
 TEST_F(SwitchedLocksTest, WhatIsGivenBackWhileItMovesIsLeftInNoStore) {
   Process p = Open();
-  const LockAsk held = New();
+  const AcquireRequest held = New();
   ASSERT_EQ(Ask(p, held), Kind::kGranted);
   ASSERT_EQ(p.locks->SwitchTo("b", "")->phase, SwitchMode::kBoth);
   int calls = 0;
@@ -48,7 +48,7 @@ TEST_F(SwitchedLocksTest, WhatIsGivenBackWhileItMovesIsLeftInNoStore) {
 
 TEST_F(SwitchedLocksTest, WhatWasGivenBackDoesNotBeginToMove) {
   Process p = Open();
-  const LockAsk held = New();
+  const AcquireRequest held = New();
   ASSERT_EQ(Ask(p, held), Kind::kGranted);
   ASSERT_EQ(p.locks->SwitchTo("b", "")->phase, SwitchMode::kBoth);
   int calls = 0;
@@ -64,7 +64,7 @@ TEST_F(SwitchedLocksTest, WhatWasGivenBackDoesNotBeginToMove) {
 
 TEST_F(SwitchedLocksTest, WhatASwitchThatWasCalledOffHasLeftIsGivenBackToo) {
   Process p = Open();
-  const LockAsk held = New();
+  const AcquireRequest held = New();
   ASSERT_EQ(Ask(p, held), Kind::kGranted);
   ASSERT_EQ(p.locks->SwitchTo("b", "")->phase, SwitchMode::kBoth);
   ASSERT_EQ(Extend(p, held), Extended::kYes);
@@ -78,7 +78,7 @@ TEST_F(SwitchedLocksTest, WhatASwitchThatWasCalledOffHasLeftIsGivenBackToo) {
 
 TEST_F(SwitchedLocksTest, AStoreThatIsNotInForceKeepsNobodyFromGivingBack) {
   Process p = Open();
-  const LockAsk held = New();
+  const AcquireRequest held = New();
   ASSERT_EQ(Ask(p, held), Kind::kGranted);
   ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   ASSERT_EQ(Extend(p, held), Extended::kYes);
@@ -90,7 +90,7 @@ TEST_F(SwitchedLocksTest, AStoreThatIsNotInForceKeepsNobodyFromGivingBack) {
 TEST_F(SwitchedLocksTest, WhatIsEvictedWhileItMovesIsInNobodysWayInEitherStore) {
   Process p = Open();
   Process q = Open();
-  const LockAsk held = New();
+  const AcquireRequest held = New();
   const auto granted = p.locks->Ask(held);
   ASSERT_TRUE(granted.has_value());
   ASSERT_TRUE(q.locks->SwitchTo("b", "").has_value());
@@ -107,7 +107,7 @@ TEST_F(SwitchedLocksTest, WhatIsEvictedWhileItMovesIsInNobodysWayInEitherStore) 
 TEST_F(SwitchedLocksTest, WhatIsAskedBackJustBeforeASwitchEndsIsHeardBehindIt) {
   Process p = Open();
   Process q = Open();
-  const LockAsk held = New();
+  const AcquireRequest held = New();
   ASSERT_EQ(Ask(p, held), Kind::kGranted);
   ASSERT_TRUE(q.locks->SwitchTo("b", "").has_value());
   Pass(milliseconds(34'000), {&p, &q}, [&] { EXPECT_EQ(Extend(p, held), Extended::kYes); });
@@ -135,9 +135,9 @@ TEST_F(SwitchedLocksTest, HoldsThatMoveKeepThoseThatHaveMovedFromNoRenewal) {
     names.push_back("name " + std::to_string(i));
   }
   for (const std::string& name : names) {
-    const LockAsk ask = New(name);
-    ASSERT_EQ(Ask(p, ask), Kind::kGranted);
-    claims.push_back({ask.name, ask.token, ask.lease});
+    const AcquireRequest request = New(name);
+    ASSERT_EQ(Ask(p, request), Kind::kGranted);
+    claims.push_back({request.name, request.token, request.lease});
   }
   ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   p.stores["b"]->on_its_way = [this] { clock_.Advance(milliseconds(50)); };

@@ -53,32 +53,32 @@ class SwitchedLocksTest : public ::testing::Test {
   // Nothing of a switchboard happens but when the test says so.
   static void AtOnce(const std::function<void()>& call) { call(); }
 
-  LockAsk New(std::string_view name = "x") {
+  AcquireRequest New(std::string_view name = "x") {
     return {.name = name,
             .token = {1, ++tokens_},
             .queue = false,
             .lease = kLease,
-            .place = kLease,
+            .queue_lease = kLease,
             .who = "a test"};
   }
-  static Kind Ask(Process& process, const LockAsk& ask) {
-    const auto answer = process.locks->Ask(ask);
+  static Kind Ask(Process& process, const AcquireRequest& request) {
+    const auto answer = process.locks->Ask(request);
     EXPECT_TRUE(answer.has_value()) << ToString(answer.error());
     return answer.value_or(LockAnswer{}).kind;
   }
-  static Result<Extended> TryToExtend(Process& process, const LockAsk& ask) {
-    const LockClaim claim{ask.name, ask.token, ask.lease};
+  static Result<Extended> TryToExtend(Process& process, const AcquireRequest& request) {
+    const LockClaim claim{request.name, request.token, request.lease};
     Extended answer{};
     const Status done = process.locks->Extend({&claim, 1}, {&answer, 1});
     return done ? Result<Extended>(answer) : done.error();
   }
-  static Extended Extend(Process& process, const LockAsk& ask) {
-    const auto answer = TryToExtend(process, ask);
+  static Extended Extend(Process& process, const AcquireRequest& request) {
+    const auto answer = TryToExtend(process, request);
     EXPECT_TRUE(answer.has_value()) << ToString(answer.error());
     return answer.value_or(Extended::kGone);
   }
-  static Freed Free(Process& process, const LockAsk& ask) {
-    const LockClaim claim{ask.name, ask.token};
+  static Freed Free(Process& process, const AcquireRequest& request) {
+    const LockClaim claim{request.name, request.token};
     Freed answer{};
     const Status done = process.locks->Free({&claim, 1}, {&answer, 1});
     EXPECT_TRUE(done.has_value()) << ToString(done.error());

@@ -13,11 +13,11 @@ namespace {
 
 TEST_F(SwitchedLocksTest, TheFirstStoreIsInForce) {
   Process p = Open();
-  const LockAsk ask = New();
-  EXPECT_EQ(Ask(p, ask), Kind::kGranted);
+  const AcquireRequest request = New();
+  EXPECT_EQ(Ask(p, request), Kind::kGranted);
   EXPECT_TRUE(Held("a"));
   EXPECT_FALSE(Held("b"));
-  EXPECT_EQ(Free(p, ask), Freed::kYes);
+  EXPECT_EQ(Free(p, request), Freed::kYes);
   EXPECT_FALSE(Held("a"));
 }
 
@@ -58,7 +58,7 @@ TEST_F(SwitchedLocksTest, WhoKnowsNoSwitchboardIsRefusedByTheStore) {
 TEST_F(SwitchedLocksTest, APlannedSwitchMovesALongHold) {
   Process p = Open();
   Process q = Open();
-  const LockAsk held = New();
+  const AcquireRequest held = New();
   ASSERT_EQ(Ask(p, held), Kind::kGranted);
   const auto begun = q.locks->SwitchTo("b", "an upgrade");
   ASSERT_TRUE(begun.has_value()) << ToString(begun.error());
@@ -82,7 +82,7 @@ TEST_F(SwitchedLocksTest, APlannedSwitchMovesALongHold) {
 
 TEST_F(SwitchedLocksTest, HoldsThatHaveMovedAreNotLeft) {
   Process p = Open();
-  const LockAsk held = New();
+  const AcquireRequest held = New();
   ASSERT_EQ(Ask(p, held), Kind::kGranted);
   ASSERT_TRUE(p.locks->SwitchToNext("").has_value()) << "the next in order";
   EXPECT_EQ(p.locks->Progress().holds_left, 1u);
@@ -94,13 +94,13 @@ TEST_F(SwitchedLocksTest, CountedHoldsMoveAlsoWhereTheirLimitsDiffer) {
   Process p = Open();
   Process q = Open();
   const auto counted = [&](uint32_t limit) {
-    LockAsk ask = New();
-    ask.mode = LockMode::kCounted;
-    ask.limit = limit;
-    return ask;
+    AcquireRequest request = New();
+    request.mode = LockMode::kCounted;
+    request.limit = limit;
+    return request;
   };
-  const LockAsk first = counted(1);
-  const LockAsk second = counted(2);
+  const AcquireRequest first = counted(1);
+  const AcquireRequest second = counted(2);
   ASSERT_EQ(Ask(p, first), Kind::kGranted);
   ASSERT_EQ(Ask(q, second), Kind::kGranted);
   ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
@@ -138,7 +138,7 @@ TEST_F(SwitchedLocksTest, NobodyWaitsLongForTheNumberOfHoldsThatAreLeft) {
 
 TEST_F(SwitchedLocksTest, AHoldThatEndedIsNotMoved) {
   Process p = Open();
-  const LockAsk held = New();
+  const AcquireRequest held = New();
   ASSERT_EQ(Ask(p, held), Kind::kGranted);
   ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   clock_.Advance(kLease);
@@ -150,11 +150,11 @@ TEST_F(SwitchedLocksTest, AHoldThatEndedIsNotMoved) {
 TEST_F(SwitchedLocksTest, WhatIsGrantedByBothIsGivenBackToBoth) {
   Process p = Open();
   ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
-  const LockAsk ask = New();
-  EXPECT_EQ(Ask(p, ask), Kind::kGranted);
+  const AcquireRequest request = New();
+  EXPECT_EQ(Ask(p, request), Kind::kGranted);
   EXPECT_TRUE(Held("a"));
   EXPECT_TRUE(Held("b"));
-  EXPECT_EQ(Free(p, ask), Freed::kYes);
+  EXPECT_EQ(Free(p, request), Freed::kYes);
   EXPECT_FALSE(Held("a"));
   EXPECT_FALSE(Held("b"));
 }
@@ -162,7 +162,7 @@ TEST_F(SwitchedLocksTest, WhatIsGrantedByBothIsGivenBackToBoth) {
 TEST_F(SwitchedLocksTest, ATryThatTheSecondStoreRefusesLeavesNothingInTheFirst) {
   Process p = Open();
   ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
-  LockAsk other = New();
+  AcquireRequest other = New();
   other.epoch = *stores_.at("b")->Seal(0);
   ASSERT_EQ(stores_.at("b")->Ask(other)->kind, Kind::kGranted);
   EXPECT_EQ(Ask(p, New()), Kind::kBusy);
@@ -173,8 +173,8 @@ TEST_F(SwitchedLocksTest, AnAskThatFailsAtTheSecondStoreLeavesNothingInTheFirst)
   Process p = Open();
   ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   p.stores["b"]->cut = true;
-  const LockAsk ask = New();
-  const auto answer = p.locks->Ask(ask);
+  const AcquireRequest request = New();
+  const auto answer = p.locks->Ask(request);
   ASSERT_FALSE(answer.has_value());
   EXPECT_EQ(answer.error().effect, Effect::kUnknown) << "the first one has granted";
   EXPECT_TRUE(Held("a"));
@@ -189,13 +189,13 @@ TEST_F(SwitchedLocksTest, FencesOfALaterEpochAreGreaterWhateverTheStoreCounts) {
   Fence last;
   for (int switches = 0; switches < 4; switches++) {
     for (int i = 0; i < 3; i++) {
-      const LockAsk ask = New();
-      const auto answer = p.locks->Ask(ask);
+      const AcquireRequest request = New();
+      const auto answer = p.locks->Ask(request);
       ASSERT_TRUE(answer.has_value());
       ASSERT_EQ(answer->kind, Kind::kGranted);
       EXPECT_GT(answer->fence, last);
       last = answer->fence;
-      Free(p, ask);
+      Free(p, request);
       Pass(milliseconds(22'000), {&p});
     }
     if (p.locks->Progress().phase == SwitchMode::kSingle) {
@@ -207,12 +207,12 @@ TEST_F(SwitchedLocksTest, FencesOfALaterEpochAreGreaterWhateverTheStoreCounts) {
 TEST_F(SwitchedLocksTest, AGrantWhoseReplyWasLostBeforeASwitchIsAskedForAnew) {
   Process p = Open();
   ASSERT_EQ(Ask(p, New("y")), Kind::kGranted) << "and so the store is sealed";
-  const LockAsk ask = New();
+  const AcquireRequest request = New();
   p.stores["a"]->loses_replies = true;
-  EXPECT_FALSE(p.locks->Ask(ask).has_value());
+  EXPECT_FALSE(p.locks->Ask(request).has_value());
   p.stores["a"]->loses_replies = false;
   ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
-  const auto answer = p.locks->Ask(ask);
+  const auto answer = p.locks->Ask(request);
   ASSERT_TRUE(answer.has_value());
   EXPECT_EQ(answer->kind, Kind::kGranted);
   EXPECT_EQ(answer->fence.epoch, 2u);
@@ -221,7 +221,7 @@ TEST_F(SwitchedLocksTest, AGrantWhoseReplyWasLostBeforeASwitchIsAskedForAnew) {
 TEST_F(SwitchedLocksTest, AStoreThatIsGoneIsDrained) {
   Process p = Open();
   Process q = Open();
-  const LockAsk held = New();
+  const AcquireRequest held = New();
   ASSERT_EQ(Ask(p, held), Kind::kGranted);
   p.stores["a"]->cut = q.stores["a"]->cut = true;
   const auto begun = q.locks->SwitchTo("b", "the store is gone");
@@ -230,7 +230,7 @@ TEST_F(SwitchedLocksTest, AStoreThatIsGoneIsDrained) {
   p.view->Turn();
   EXPECT_EQ(Extend(p, held), Extended::kLater) << "it runs out by itself";
   EXPECT_EQ(Ask(q, New()), Kind::kBusy);
-  LockAsk queued = New();
+  AcquireRequest queued = New();
   queued.queue = true;
   EXPECT_EQ(Ask(q, queued), Kind::kQueued);
   Pass(milliseconds(38'000), {&p, &q}, [&] { EXPECT_EQ(Ask(q, New()), Kind::kBusy); });
@@ -241,12 +241,12 @@ TEST_F(SwitchedLocksTest, AStoreThatIsGoneIsDrained) {
 
 TEST_F(SwitchedLocksTest, WhatIsFencedGoesOnAtOnce) {
   Process p = Open();
-  LockAsk held = New();
+  AcquireRequest held = New();
   held.fenced = true;
   const auto before = p.locks->Ask(held);
   p.stores["a"]->cut = true;
   ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
-  LockAsk next = New();
+  AcquireRequest next = New();
   next.fenced = true;
   const auto after = p.locks->Ask(next);
   ASSERT_TRUE(after.has_value()) << ToString(after.error());
@@ -288,7 +288,7 @@ TEST_F(SwitchedLocksTest, AStoreWithoutSealsIsReachedByADrainOnly) {
 
 TEST_F(SwitchedLocksTest, ATargetThatFailsCostsTheSwitchAndNoHold) {
   Process p = Open();
-  const LockAsk held = New();
+  const AcquireRequest held = New();
   ASSERT_EQ(Ask(p, held), Kind::kGranted);
   ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   p.stores["b"]->cut = true;
@@ -304,7 +304,7 @@ TEST_F(SwitchedLocksTest, ATargetThatFailsCostsTheSwitchAndNoHold) {
 
 TEST_F(SwitchedLocksTest, WhoIsCutOffFromTheRecordGetsNothingMore) {
   Process p = Open();
-  const LockAsk held = New();
+  const AcquireRequest held = New();
   ASSERT_EQ(Ask(p, held), Kind::kGranted);
   p.view->Cut(true);
   Pass(milliseconds(12'000), {&p});
@@ -317,16 +317,16 @@ TEST_F(SwitchedLocksTest, WhoIsCutOffFromTheRecordGetsNothingMore) {
 
 TEST_F(SwitchedLocksTest, ALeaseLongerThanTheSwitchboardWaitsForIsRefused) {
   Process p = Open();
-  LockAsk ask = New();
-  ask.lease = kLease + milliseconds(1);
-  EXPECT_EQ(p.locks->Ask(ask).error().code, Code::kInvalid);
+  AcquireRequest request = New();
+  request.lease = kLease + milliseconds(1);
+  EXPECT_EQ(p.locks->Ask(request).error().code, Code::kInvalid);
 }
 
 TEST_F(SwitchedLocksTest, AChangeOfTheRecordEndsAWait) {
   Process p = Open();
   Process q = Open();
   ASSERT_EQ(Ask(p, New()), Kind::kGranted);
-  LockAsk waiter = New();
+  AcquireRequest waiter = New();
   waiter.queue = true;
   ASSERT_EQ(Ask(q, waiter), Kind::kQueued);
   std::thread waits([&] {

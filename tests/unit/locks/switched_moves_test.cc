@@ -15,11 +15,11 @@ class OneBadName final : public ForwardingLocks {
  public:
   using ForwardingLocks::ForwardingLocks;
 
-  Result<LockAnswer> Ask(const LockAsk& ask) override {
-    asks++;
+  Result<LockAnswer> Ask(const AcquireRequest& request) override {
+    requests++;
     std::exchange(meanwhile, [] {})();
-    const Status fit = Reached(ask.name);
-    return fit ? ForwardingLocks::Ask(ask) : Result<LockAnswer>(fit.error());
+    const Status fit = Reached(request.name);
+    return fit ? ForwardingLocks::Ask(request) : Result<LockAnswer>(fit.error());
   }
   Status Extend(std::span<const LockClaim> claims, std::span<Extended> answers) override {
     for (const LockClaim& claim : claims) {
@@ -36,7 +36,7 @@ class OneBadName final : public ForwardingLocks {
   Code code = Code::kTimeout;
   bool fails_extends = false;
   std::function<void()> takes_its_time = [] {};
-  int asks = 0;
+  int requests = 0;
   std::function<void()> meanwhile = [] {};  // once, within the next ask
   Extended instead_of_yes = Extended::kYes;
 
@@ -60,9 +60,9 @@ class SwitchedMovesTest : public SwitchedLocksTest {
       names_.push_back("name " + std::to_string(i));
     }
     for (const std::string& name : names_) {
-      const LockAsk ask = New(name);
-      ASSERT_EQ(Ask(process, ask), Kind::kGranted);
-      claims_.push_back({ask.name, ask.token, ask.lease});
+      const AcquireRequest request = New(name);
+      ASSERT_EQ(Ask(process, request), Kind::kGranted);
+      claims_.push_back({request.name, request.token, request.lease});
     }
     b_->bad = names_.front();
     ASSERT_EQ(process.locks->SwitchTo("b", "")->phase, SwitchMode::kBoth);
@@ -94,11 +94,11 @@ TEST_F(SwitchedMovesTest, WhatIsBeingMovedIsNotAskedForAgainByAnotherThread) {
   Process p = Open();
   SwitchHolding(p, 1);
   b_->bad.clear();
-  const int before = b_->asks;
+  const int before = b_->requests;
   Extended said{};
   b_->meanwhile = [&] { EXPECT_TRUE(p.locks->Extend(claims_, {&said, 1})); };
   ASSERT_TRUE(ExtendAll(p));
-  EXPECT_EQ(b_->asks, before + 1);
+  EXPECT_EQ(b_->requests, before + 1);
   EXPECT_EQ(said, Extended::kLater);
   EXPECT_EQ(answers_.front(), Extended::kYes);
   ASSERT_TRUE(ExtendAll(p));

@@ -13,10 +13,10 @@ class LocksByEpoch final : public ForwardingLocks {
  public:
   using ForwardingLocks::ForwardingLocks;
 
-  Result<LockAnswer> Ask(const LockAsk& ask) override {
-    epochs_[ask.token] = ask.epoch;
-    const std::string name = Named(ask.name, ask.token);
-    LockAsk inner = ask;
+  Result<LockAnswer> Ask(const AcquireRequest& request) override {
+    epochs_[request.token] = request.epoch;
+    const std::string name = Named(request.name, request.token);
+    AcquireRequest inner = request;
     inner.name = name;
     inner.epoch = 0;
     return ForwardingLocks::Ask(inner);
@@ -46,13 +46,13 @@ TEST_F(SwitchedSafetyTest, WhatTheSecondStoreGrantsWhenTheFirstMayHaveEndedIsNoG
   ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   milliseconds takes{999};
   p.stores["b"]->on_its_way = [&] { clock_.Advance(std::exchange(takes, milliseconds(0))); };
-  LockAsk ask = New();
-  ask.lease = milliseconds(1'000);
-  const auto late = p.locks->Ask(ask);
+  AcquireRequest request = New();
+  request.lease = milliseconds(1'000);
+  const auto late = p.locks->Ask(request);
   ASSERT_FALSE(late.has_value());
   EXPECT_EQ(late.error().effect, Effect::kUnknown) << "it is given back by who gives up";
   takes = milliseconds(998);
-  EXPECT_EQ(Ask(p, ask), Kind::kGranted);
+  EXPECT_EQ(Ask(p, request), Kind::kGranted);
 }
 
 TEST_F(SwitchedSafetyTest, ADrainOfMemcachedThatIsNotCalledOffLetsNoTwoHold) {
@@ -61,7 +61,7 @@ TEST_F(SwitchedSafetyTest, ADrainOfMemcachedThatIsNotCalledOffLetsNoTwoHold) {
   can.seals = can.fence = false;
   Process p = Open(can);
   Process q = Open(can);
-  const LockAsk held = New();
+  const AcquireRequest held = New();
   ASSERT_EQ(Ask(p, held), Kind::kGranted);
   ASSERT_EQ(q.locks->SwitchTo("b", "")->phase, SwitchMode::kDrain);
   const auto called_off = q.locks->CallOff("changed our minds");
@@ -79,7 +79,7 @@ TEST_F(SwitchedSafetyTest, ADrainOfMemcachedThatIsNotCalledOffLetsNoTwoHold) {
 TEST_F(SwitchedSafetyTest, WhoGoesOnBlindlyStopsBeforeAPlannedSwitchEnds) {
   Process p = Open(MemoryLockCapabilities(), WhenBlind::kAvailable);
   Process q = Open();
-  const LockAsk held = New();
+  const AcquireRequest held = New();
   ASSERT_EQ(Ask(p, held), Kind::kGranted);
   p.view->Cut(true);
   BootTime believed;
@@ -103,7 +103,7 @@ TEST_F(SwitchedSafetyTest, WhoGoesOnBlindlyStopsBeforeADrainEndsThatSomebodySeal
   Process p = Open(MemoryLockCapabilities(), WhenBlind::kAvailable);
   Process q = Open();
   Process r = Open();
-  const LockAsk held = New();
+  const AcquireRequest held = New();
   ASSERT_EQ(Ask(p, held), Kind::kGranted);
   p.view->Cut(true);
   Pass(milliseconds(20'000), {&p, &q, &r}, [&] { EXPECT_EQ(Extend(p, held), Extended::kYes); });
@@ -118,9 +118,9 @@ TEST_F(SwitchedSafetyTest, WhoGoesOnBlindlyStopsBeforeADrainEndsThatSomebodySeal
 // for what is held longer than it says.
 TEST_F(SwitchedSafetyTest, WhatIsHeldLongerThanTheRecordAllowsNowIsNotExtended) {
   Process p = Open();
-  LockAsk shorter = New("y");
+  AcquireRequest shorter = New("y");
   shorter.lease = kLease / 2;
-  const LockAsk held = New();
+  const AcquireRequest held = New();
   ASSERT_EQ(Ask(p, held), Kind::kGranted);
   ASSERT_EQ(Ask(p, shorter), Kind::kGranted);
   {

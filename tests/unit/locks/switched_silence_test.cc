@@ -17,10 +17,10 @@ class SilentStore final : public ForwardingLocks {
   SilentStore(std::shared_ptr<LockEngine> inner, ManualClock& clock)
       : ForwardingLocks(std::move(inner)), clock_(clock) {}
 
-  Result<LockAnswer> Ask(const LockAsk& ask) override {
-    asks++;
+  Result<LockAnswer> Ask(const AcquireRequest& request) override {
+    requests++;
     const Status heard = Answers(kCall);
-    return heard ? ForwardingLocks::Ask(ask) : Result<LockAnswer>(heard.error());
+    return heard ? ForwardingLocks::Ask(request) : Result<LockAnswer>(heard.error());
   }
   Status Extend(std::span<const LockClaim> claims, std::span<Extended> answers) override {
     for (const LockClaim& claim : claims) {
@@ -40,7 +40,7 @@ class SilentStore final : public ForwardingLocks {
   }
 
   bool silent = false;
-  int asks = 0;
+  int requests = 0;
   milliseconds within{0};
 
  private:
@@ -64,30 +64,30 @@ class SwitchedSilenceTest : public SwitchedLocksTest {
     MutexLock lock(shared_->mutex);
     return ParseSwitchRecord(shared_->text.text)->mode;
   }
-  LockAsk Hold(Process& process, milliseconds lease, std::string_view name = "x") {
-    LockAsk ask = New(name);
-    ask.lease = lease;
-    EXPECT_EQ(Ask(process, ask), Kind::kGranted);
-    return ask;
+  AcquireRequest Hold(Process& process, milliseconds lease, std::string_view name = "x") {
+    AcquireRequest request = New(name);
+    request.lease = lease;
+    EXPECT_EQ(Ask(process, request), Kind::kGranted);
+    return request;
   }
   // One renewal; true: it was acknowledged.
-  static bool Renewed(Process& process, const LockAsk& ask, milliseconds within) {
-    const LockClaim claim{ask.name, ask.token, ask.lease, within};
+  static bool Renewed(Process& process, const AcquireRequest& request, milliseconds within) {
+    const LockClaim claim{request.name, request.token, request.lease, within};
     Extended answer{};
     return process.locks->Extend({&claim, 1}, {&answer, 1}) && answer == Extended::kYes;
   }
   // As a watchdog renews: after a third of the lease, waiting a sixth for the answer, and a
   // twentieth after a failure, waiting for as long as it can. Whether the hold is renewed in time.
-  bool Outlives(Process& process, const LockAsk& ask, BootTime asked_at) {
-    const BootTime believed_until = asked_at + ask.lease * 89 / 100;
-    clock_.Advance(ask.lease / 3);
+  bool Outlives(Process& process, const AcquireRequest& request, BootTime asked_at) {
+    const BootTime believed_until = asked_at + request.lease * 89 / 100;
+    clock_.Advance(request.lease / 3);
     process.view->Turn();  // looks at the record
-    milliseconds within = ask.lease / 6;
+    milliseconds within = request.lease / 6;
     while (clock_.Boot() < believed_until) {
-      if (Renewed(process, ask, within)) {
+      if (Renewed(process, request, within)) {
         return clock_.Boot() < believed_until;
       }
-      clock_.Advance(ask.lease / 20);
+      clock_.Advance(request.lease / 20);
       within = std::chrono::floor<milliseconds>(
           std::max(believed_until - clock_.Boot(), microseconds(0)));
     }
@@ -102,7 +102,7 @@ TEST_F(SwitchedSilenceTest, AHoldOutlivesASwitchToATargetThatHangs) {
   for (const int seconds : {3, 5, 10, 15, 30}) {
     Process p = Open();
     const BootTime asked_at = clock_.Boot();
-    const LockAsk held = Hold(p, std::chrono::seconds(seconds));
+    const AcquireRequest held = Hold(p, std::chrono::seconds(seconds));
     ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
     b_->silent = true;
     EXPECT_TRUE(Outlives(p, held, asked_at)) << seconds;
@@ -116,7 +116,7 @@ TEST_F(SwitchedSilenceTest, AHoldOutlivesASwitchToATargetThatHangs) {
 TEST_F(SwitchedSilenceTest, ItsHolderAsksTheTargetBetweenRenewals) {
   Process p = Open();
   const milliseconds lease{30'000};
-  const LockAsk held = Hold(p, lease);
+  const AcquireRequest held = Hold(p, lease);
   ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   b_->silent = true;
   const BootTime silent_at = clock_.Boot();
@@ -129,19 +129,19 @@ TEST_F(SwitchedSilenceTest, ItsHolderAsksTheTargetBetweenRenewals) {
 
 TEST_F(SwitchedSilenceTest, WhoHoldsNothingAsksNothing) {
   Process p = Open();
-  const LockAsk held = Hold(p, kLease);
+  const AcquireRequest held = Hold(p, kLease);
   Free(p, held);
   ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
-  const int asks = b_->asks;
+  const int requests = b_->requests;
   b_->silent = true;
   Pass(milliseconds(20'000), {&p});
-  EXPECT_EQ(b_->asks, asks);
+  EXPECT_EQ(b_->requests, requests);
   EXPECT_EQ(Mode(), SwitchMode::kBoth);
 }
 
 TEST_F(SwitchedSilenceTest, ALostReplyCostsNoSwitch) {
   Process p = Open();
-  const LockAsk held = Hold(p, milliseconds(5'000));
+  const AcquireRequest held = Hold(p, milliseconds(5'000));
   ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   clock_.Advance(held.lease / 3);
   b_->silent = true;
@@ -158,8 +158,8 @@ TEST_F(SwitchedSilenceTest, ALostReplyCostsNoSwitch) {
 // Else one with a long lease, which may wait for longer, would keep the other from its renewal.
 TEST_F(SwitchedSilenceTest, EveryRenewalWaitsForTheTargetAsTheShortestLeaseNeedsIt) {
   Process p = Open();
-  const LockAsk held = Hold(p, kLease, "long");
-  const LockAsk shorter = Hold(p, milliseconds(6'000), "short");
+  const AcquireRequest held = Hold(p, kLease, "long");
+  const AcquireRequest shorter = Hold(p, milliseconds(6'000), "short");
   ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   EXPECT_EQ(Extend(p, held), Extended::kYes);
   EXPECT_EQ(b_->within, milliseconds(1'000));
@@ -171,7 +171,7 @@ TEST_F(SwitchedSilenceTest, EveryRenewalWaitsForTheTargetAsTheShortestLeaseNeeds
 TEST_F(SwitchedSilenceTest, WhatIsGivenBackTellsOfItToo) {
   Process p = Open();
   Hold(p, milliseconds(5'000));
-  const LockAsk given_back = Hold(p, milliseconds(5'000), "y");
+  const AcquireRequest given_back = Hold(p, milliseconds(5'000), "y");
   ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   ASSERT_TRUE(Renewed(p, given_back, kCall));
   b_->silent = true;

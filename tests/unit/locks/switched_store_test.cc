@@ -79,18 +79,18 @@ TEST(SwitchedStoreTest, AnOpeningThatThrowsIsAFailureAndKeepsNobodyWaiting) {
   EXPECT_TRUE(store.Seal(1).has_value());
 }
 
-// Each ask lasts until another one comes, or for some time if none does.
+// Each request lasts until another one comes, or for some time if none does.
 class CountsThoseInside final : public ForwardingLocks {
  public:
   using ForwardingLocks::ForwardingLocks;
 
-  Result<LockAnswer> Ask(const LockAsk& ask) override {
+  Result<LockAnswer> Ask(const AcquireRequest& request) override {
     const int inside = ++inside_;
     most = std::max(most.load(), inside);
     for (int i = 0; i < 1'000 && most < 2; i++) {
       std::this_thread::yield();
     }
-    const auto answer = ForwardingLocks::Ask(ask);
+    const auto answer = ForwardingLocks::Ask(request);
     inside_--;
     return answer;
   }
@@ -133,8 +133,8 @@ TEST(SwitchedStoreTest, AWaitThatIsOverIsNoAnswerOfTheStore) {
   const auto look = [](LockEngine& engine) { return engine.Look("x"); };
   remote->cut = true;
   EXPECT_FALSE(store.Do(*board, look));
-  const LockAsk ask{.name = "x", .token = {1, 1}};
-  EXPECT_TRUE(store.Await(*board, ask, clock.Boot(), {}));
+  const AcquireRequest request{.name = "x", .token = {1, 1}};
+  EXPECT_TRUE(store.Await(*board, request, clock.Boot(), {}));
   EXPECT_FALSE(store.Do(*board, look));
   EXPECT_FALSE(board->Lets("a")) << "two failures in a row";
 }

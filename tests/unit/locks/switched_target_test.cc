@@ -11,14 +11,14 @@ class FullStore final : public ForwardingLocks {
  public:
   using ForwardingLocks::ForwardingLocks;
 
-  Result<LockAnswer> Ask(const LockAsk& ask) override {
-    asks++;
+  Result<LockAnswer> Ask(const AcquireRequest& request) override {
+    requests++;
     return reads_only ? Error{Code::kInternal, Effect::kNone, "the disk is full"}
-                      : ForwardingLocks::Ask(ask);
+                      : ForwardingLocks::Ask(request);
   }
 
   bool reads_only = false;
-  int asks = 0;
+  int requests = 0;
 };
 
 class SwitchedTargetTest : public SwitchedLocksTest {
@@ -79,7 +79,7 @@ TEST_F(SwitchedTargetTest, OneThatRefusesAllAsksCostsTheSwitch) {
 
 TEST_F(SwitchedTargetTest, OneThatReadsAndDoesNotWriteCostsTheSwitchAndNoHold) {
   Process p = Open();
-  const LockAsk held = New();
+  const AcquireRequest held = New();
   ASSERT_EQ(Ask(p, held), Kind::kGranted);
   ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   b_->reads_only = true;
@@ -112,7 +112,7 @@ TEST_F(SwitchedTargetTest, WhetherItTakesAnythingIsAskedWithoutATrace) {
   ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   Pass(milliseconds(42'000), {&p});
   EXPECT_EQ(p.locks->Progress().in_force, "b");
-  EXPECT_GE(b_->asks, 2);
+  EXPECT_GE(b_->requests, 2);
   for (const auto& [name, store] : stores_) {
     EXPECT_TRUE(store->Names("", 10)->empty());
   }
@@ -121,7 +121,7 @@ TEST_F(SwitchedTargetTest, WhetherItTakesAnythingIsAskedWithoutATrace) {
 TEST_F(SwitchedTargetTest, WhoSleptThroughItsEndCallsNoOtherSwitchOff) {
   Process p = Open();
   Process q = Open();
-  const LockAsk held = New();
+  const AcquireRequest held = New();
   ASSERT_EQ(Ask(p, held), Kind::kGranted);
   ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   q.view->Turn();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zookeeper_life.h"
+#include "zookeeper_lock_session.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@ namespace oncemq {
 namespace {
 
 // What the server heard since it last told the others, and what we did not say before.
-TEST(ZooKeeperLife, ALeaseEndsBeforeItsSessionThoughTheServerDies) {
+TEST(ZooKeeperLockSession, ALeaseEndsBeforeItsSessionThoughTheServerDies) {
   for (const milliseconds tick : {milliseconds(200), milliseconds(2'000), milliseconds(6'000)}) {
     for (int ticks = 4; ticks <= 20; ticks++) {
       const milliseconds session = ticks * tick;

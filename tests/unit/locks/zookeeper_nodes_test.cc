@@ -35,35 +35,35 @@ TEST(ZooKeeperNodes, WhatWeDidNotEncodeIsNoPart) {
 }
 
 TEST(ZooKeeperNodes, ALineIsInTheOrderOfItsNumbers) {
-  const auto line = LineOf(
+  const auto queue = QueueOf(
       {Child('s', 3, "0000000010"), Child('x', 1, "0000000009"), Child('x', 2, "0000000011")});
-  ASSERT_EQ(line.size(), 3u);
-  EXPECT_EQ(line[0].number, 1u);
-  EXPECT_EQ(line[0].session, 0xABu);
-  EXPECT_EQ(line[1].number, 3u);
-  EXPECT_EQ(line[1].mode, LockMode::kShared);
-  EXPECT_EQ(line[2].order, 11);
-  EXPECT_EQ(ModesOf(line),
+  ASSERT_EQ(queue.size(), 3u);
+  EXPECT_EQ(queue[0].number, 1u);
+  EXPECT_EQ(queue[0].session, 0xABu);
+  EXPECT_EQ(queue[1].number, 3u);
+  EXPECT_EQ(queue[1].mode, LockMode::kShared);
+  EXPECT_EQ(queue[2].order, 11);
+  EXPECT_EQ(ModesOf(queue),
             (std::vector{LockMode::kExclusive, LockMode::kShared, LockMode::kExclusive}));
-  EXPECT_FALSE(OutOfNumbers(line));
+  EXPECT_FALSE(OutOfNumbers(queue));
 }
 
 TEST(ZooKeeperNodes, WhatIsNotOursIsLeftOutOfALine) {
   const std::string good = Child('x', 1, "0000000009");
-  const auto line =
-      LineOf({"", "junk", "x-", "y" + good.substr(1), good.substr(0, good.size() - 10), good + "x",
-              "x_" + good.substr(2), Child('x', 1, "--5"), Child('x', 1, "2147483649"),
-              "x-zzzzzzzzzzzzzzzz" + good.substr(18)});
-  EXPECT_TRUE(line.empty());
+  const auto queue =
+      QueueOf({"", "junk", "x-", "y" + good.substr(1), good.substr(0, good.size() - 10), good + "x",
+               "x_" + good.substr(2), Child('x', 1, "--5"), Child('x', 1, "2147483649"),
+               "x-zzzzzzzzzzzzzzzz" + good.substr(18)});
+  EXPECT_TRUE(queue.empty());
 }
 
 TEST(ZooKeeperNodes, TheLastNumberAndThoseBehindItTellNoOrder) {
-  EXPECT_TRUE(OutOfNumbers(LineOf({Child('x', 1, "2147483647")})));
-  const auto line = LineOf({Child('x', 1, "-2147483648")});
-  ASSERT_EQ(line.size(), 1u);
-  EXPECT_EQ(line[0].order, std::numeric_limits<int32_t>::min());
-  EXPECT_TRUE(OutOfNumbers(line));
-  EXPECT_FALSE(OutOfNumbers(LineOf({Child('x', 1, "2147483646")})));
+  EXPECT_TRUE(OutOfNumbers(QueueOf({Child('x', 1, "2147483647")})));
+  const auto queue = QueueOf({Child('x', 1, "-2147483648")});
+  ASSERT_EQ(queue.size(), 1u);
+  EXPECT_EQ(queue[0].order, std::numeric_limits<int32_t>::min());
+  EXPECT_TRUE(OutOfNumbers(queue));
+  EXPECT_FALSE(OutOfNumbers(QueueOf({Child('x', 1, "2147483646")})));
 }
 
 TEST(ZooKeeperNodes, WhetherSomebodyCameOrWentIsKnownByTheNumberOfChanges) {
@@ -82,7 +82,7 @@ TEST(ZooKeeperNodes, WhatANodeSaysComesBack) {
     ASSERT_TRUE(read.has_value());
     EXPECT_EQ(read->epoch, words.epoch);
     EXPECT_EQ(read->lease, words.lease);
-    EXPECT_EQ(read->place, words.place);
+    EXPECT_EQ(read->queue_lease, words.queue_lease);
     EXPECT_EQ(read->who, words.who);
   }
 }

@@ -24,7 +24,7 @@ BootTime At(int64_t ms) {
 class CatchUpTest : public PollLoopTest {
  protected:
   CatchUpTest() {
-    own_ = *window_.RaiseOwn(0, 0, 0);
+    owner_epoch_ = *window_.RaiseOwnerEpoch(0, 0, 0);
     AssignFacts facts;
     facts.start = 3;
     facts.read_from = 0;
@@ -53,13 +53,13 @@ class CatchUpTest : public PollLoopTest {
   std::string ids_[5] = {"a", "b", "c", "d", "e"};
   StoreErrors errors_;
   CatchUp catch_up_{&window_, errors_};
-  Own own_ = 0;
+  OwnerEpoch owner_epoch_ = 0;
   std::vector<Arrival> arrivals_;
   std::vector<void*> released_;
 };
 
 TEST_F(CatchUpTest, WhatLiesBehindTheStartIsLeftToBeAdmitted) {
-  catch_up_.Take(kPartition, own_, arrivals_, At(1), released_);
+  catch_up_.Take(kPartition, owner_epoch_, arrivals_, At(1), released_);
   EXPECT_THAT(Offsets(), ElementsAre(3, 4));
   EXPECT_THAT(released_, ElementsAre(&ids_[0], &ids_[1], &ids_[2]));
   EXPECT_FALSE(catch_up_.Busy(kPartition));
@@ -69,18 +69,18 @@ TEST_F(CatchUpTest, WhatLiesBehindTheStartIsLeftToBeAdmitted) {
 
 TEST_F(CatchUpTest, AnIdIsRestoredWithThePayloadOfItsMessage) {
   arrivals_[0].fingerprint = 1;
-  catch_up_.Take(kPartition, own_, arrivals_, At(1), released_);
+  catch_up_.Take(kPartition, owner_epoch_, arrivals_, At(1), released_);
   const ClaimRequest other{.id = "a", .token = {1, 1}, .at = {0, 0, 7}, .fingerprint = 2};
   ClaimAnswer answer;
   ASSERT_TRUE(window_.Claim({&other, 1}, {&answer, 1}));
-  EXPECT_EQ(answer.answer, Answer::kConflict);
+  EXPECT_EQ(answer.answer, ClaimVerdict::kConflict);
 }
 
 // No more than the commit tells: nobody knows which messages a former owner began above it (rule
 // 11).
 TEST_F(CatchUpTest, ItsEndPromisesNoMoreThanTheCommitTells) {
   LogFile log;
-  catch_up_.Take(kPartition, own_, arrivals_, At(1), released_);
+  catch_up_.Take(kPartition, owner_epoch_, arrivals_, At(1), released_);
   const std::string text = log.End();
   EXPECT_NE(text.find("the window knows all that the commit calls finished"), std::string::npos);
   EXPECT_EQ(text.find("the window is complete"), std::string::npos);
@@ -88,13 +88,13 @@ TEST_F(CatchUpTest, ItsEndPromisesNoMoreThanTheCommitTells) {
 
 TEST_F(CatchUpTest, WhileTheWindowFailsWhatLiesBehindTheStartIsKeptBackToo) {
   window_.down = true;
-  catch_up_.Take(kPartition, own_, arrivals_, At(1), released_);
+  catch_up_.Take(kPartition, owner_epoch_, arrivals_, At(1), released_);
   EXPECT_THAT(arrivals_, IsEmpty()) << "a copy of what is not restored yet would run again";
   EXPECT_THAT(released_, IsEmpty());
-  EXPECT_TRUE(catch_up_.Waits(kPartition, own_, At(200), released_));
+  EXPECT_TRUE(catch_up_.Waits(kPartition, owner_epoch_, At(200), released_));
   window_.down = false;
-  EXPECT_TRUE(catch_up_.Waits(kPartition, own_, At(250), released_)) << "not asked yet";
-  EXPECT_FALSE(catch_up_.Waits(kPartition, own_, At(400), released_));
+  EXPECT_TRUE(catch_up_.Waits(kPartition, owner_epoch_, At(250), released_)) << "not asked yet";
+  EXPECT_FALSE(catch_up_.Waits(kPartition, owner_epoch_, At(400), released_));
   EXPECT_TRUE(catch_up_.Busy(kPartition)) << "nothing may be read before what is kept back";
   catch_up_.GiveBehind(kPartition, 1, arrivals_);
   EXPECT_THAT(Offsets(), ElementsAre(3)) << "as much as there is credit";
@@ -108,20 +108,20 @@ TEST_F(CatchUpTest, WhileTheWindowFailsWhatLiesBehindTheStartIsKeptBackToo) {
 
 TEST_F(CatchUpTest, AnIdThatTheWindowLeavesAloneIsAskedForAgain) {
   // A copy of b, at an offset of its own, is still run by a handler of an earlier assignment.
-  const ClaimRequest claim{"b", {1, 1}, {0, 0, 7}, own_};
+  const ClaimRequest claim{"b", {1, 1}, {0, 0, 7}, owner_epoch_};
   ClaimAnswer answer;
   ASSERT_TRUE(window_.Claim({&claim, 1}, {&answer, 1}));
-  ASSERT_EQ(answer.answer, Answer::kGranted);
-  catch_up_.Take(kPartition, own_, arrivals_, At(1), released_);
+  ASSERT_EQ(answer.answer, ClaimVerdict::kGranted);
+  catch_up_.Take(kPartition, owner_epoch_, arrivals_, At(1), released_);
   EXPECT_THAT(arrivals_, IsEmpty());
   EXPECT_THAT(released_, ElementsAre(&ids_[0], &ids_[2]));
   EXPECT_EQ(catch_up_.restored(), 2);
-  EXPECT_TRUE(catch_up_.Waits(kPartition, own_, At(200), released_));
+  EXPECT_TRUE(catch_up_.Waits(kPartition, owner_epoch_, At(200), released_));
   EXPECT_EQ(catch_up_.KnownUpTo(kPartition, 9), 0) << "not complete";
   const CompleteRequest complete{"b", {1, 1}, {0, 0, 7}};
-  Change change = Change::kFenced;
+  MarkerChange change = MarkerChange::kFenced;
   ASSERT_TRUE(window_.Complete({&complete, 1}, {&change, 1}));
-  EXPECT_FALSE(catch_up_.Waits(kPartition, own_, At(400), released_));
+  EXPECT_FALSE(catch_up_.Waits(kPartition, owner_epoch_, At(400), released_));
   EXPECT_EQ(catch_up_.restored(), 3);
   catch_up_.GiveBehind(kPartition, 9, arrivals_);
   EXPECT_THAT(Offsets(), ElementsAre(3, 4));
@@ -129,7 +129,7 @@ TEST_F(CatchUpTest, AnIdThatTheWindowLeavesAloneIsAskedForAgain) {
 
 TEST_F(CatchUpTest, AnAssignmentThatEndsReleasesAllThatWasKeptBack) {
   window_.down = true;
-  catch_up_.Take(kPartition, own_, arrivals_, At(1), released_);
+  catch_up_.Take(kPartition, owner_epoch_, arrivals_, At(1), released_);
   catch_up_.End(kPartition, released_);
   EXPECT_EQ(released_.size(), 5U);
   EXPECT_FALSE(catch_up_.Busy(kPartition));
@@ -137,7 +137,7 @@ TEST_F(CatchUpTest, AnAssignmentThatEndsReleasesAllThatWasKeptBack) {
 
 TEST_F(CatchUpTest, AStartBehindAHoleAwaitsNoMessageOnceAllBelowItIsRead) {
   arrivals_.resize(2);  // offset 2 is the marker of a transaction
-  catch_up_.Take(kPartition, own_, arrivals_, At(1), released_);
+  catch_up_.Take(kPartition, owner_epoch_, arrivals_, At(1), released_);
   catch_up_.ReadTo(kPartition, 2, At(2));
   EXPECT_TRUE(catch_up_.Busy(kPartition)) << "more may come";
   catch_up_.ReadTo(kPartition, 3, At(3));
@@ -148,11 +148,11 @@ TEST_F(CatchUpTest, AStartBehindAHoleAwaitsNoMessageOnceAllBelowItIsRead) {
 
 TEST_F(CatchUpTest, WhatIsGoneFromTheLogIsAGapAndWhatIsLeftCompletesTheRest) {
   std::vector<Arrival> first(arrivals_.begin(), arrivals_.begin() + 1);
-  catch_up_.Take(kPartition, own_, first, At(1), released_);
+  catch_up_.Take(kPartition, owner_epoch_, first, At(1), released_);
   catch_up_.Gap(kPartition, 1, 2, At(2));
   EXPECT_TRUE(catch_up_.Busy(kPartition)) << "c is still there";
   arrivals_.erase(arrivals_.begin(), arrivals_.begin() + 2);
-  catch_up_.Take(kPartition, own_, arrivals_, At(3), released_);
+  catch_up_.Take(kPartition, owner_epoch_, arrivals_, At(3), released_);
   EXPECT_THAT(Offsets(), ElementsAre(3, 4));
   EXPECT_FALSE(catch_up_.Busy(kPartition));
   EXPECT_TRUE(IsDone("a") && !IsDone("b") && IsDone("c"));
@@ -162,11 +162,11 @@ TEST_F(CatchUpTest, WhatIsGoneFromTheLogIsAGapAndWhatIsLeftCompletesTheRest) {
 TEST_F(CatchUpTest, AGapUpToTheStartEndsItOnceTheWindowHasWhatWasRead) {
   window_.down = true;
   std::vector<Arrival> first(arrivals_.begin(), arrivals_.begin() + 1);
-  catch_up_.Take(kPartition, own_, first, At(1), released_);
+  catch_up_.Take(kPartition, owner_epoch_, first, At(1), released_);
   catch_up_.Gap(kPartition, 1, 3, At(2));
   EXPECT_TRUE(catch_up_.Busy(kPartition));
   window_.down = false;
-  EXPECT_FALSE(catch_up_.Waits(kPartition, own_, At(400), released_));
+  EXPECT_FALSE(catch_up_.Waits(kPartition, owner_epoch_, At(400), released_));
   EXPECT_FALSE(catch_up_.Busy(kPartition)) << "there may never be a next record to end it";
   EXPECT_TRUE(IsDone("a"));
   EXPECT_EQ(catch_up_.KnownUpTo(kPartition, 9), 0);
@@ -174,14 +174,14 @@ TEST_F(CatchUpTest, AGapUpToTheStartEndsItOnceTheWindowHasWhatWasRead) {
 
 TEST_F(CatchUpTest, WhatTakesTooLongIsPassedOverAndNotTakenForKnown) {
   std::vector<Arrival> first(arrivals_.begin(), arrivals_.begin() + 1);
-  catch_up_.Take(kPartition, own_, first, At(1), released_);
+  catch_up_.Take(kPartition, owner_epoch_, first, At(1), released_);
   EXPECT_FALSE(catch_up_.Overdue(kPartition, At(51), milliseconds(50)));
   EXPECT_FALSE(catch_up_.Overdue(kPartition, At(52), milliseconds(0))) << "without a limit";
   ASSERT_TRUE(catch_up_.Overdue(kPartition, At(52), milliseconds(50)));
   EXPECT_EQ(catch_up_.PassOver(kPartition), std::make_pair(int64_t{1}, int64_t{3}));
   EXPECT_FALSE(catch_up_.Overdue(kPartition, At(53), milliseconds(50))) << "said once";
   arrivals_.erase(arrivals_.begin());
-  catch_up_.Take(kPartition, own_, arrivals_, At(52), released_);
+  catch_up_.Take(kPartition, owner_epoch_, arrivals_, At(52), released_);
   EXPECT_THAT(Offsets(), ElementsAre(3, 4));
   EXPECT_EQ(released_.size(), 3U);
   EXPECT_FALSE(catch_up_.Busy(kPartition));

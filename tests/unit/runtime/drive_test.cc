@@ -21,21 +21,23 @@ class RefusingWindow final : public Window {
   explicit RefusingWindow(const WindowTimes& times = kTimesUnsaid)
       : capabilities_{.times = times} {}
   const WindowCapabilities& capabilities() const override { return capabilities_; }
-  Result<Own> RaiseOwn(uint32_t, int32_t, Own floor) override { return floor + 1; }
+  Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t, int32_t, OwnerEpoch floor) override {
+    return floor + 1;
+  }
   Status Claim(std::span<const ClaimRequest>, std::span<ClaimAnswer> answers) override {
     for (ClaimAnswer& answer : answers) {
-      answer.answer = Answer::kGranted;
+      answer.answer = ClaimVerdict::kGranted;
     }
     return {};
   }
-  Status Complete(std::span<const CompleteRequest>, std::span<Change>) override { return {}; }
-  Status Release(std::span<const ReleaseRequest>, std::span<Change> changes) override {
-    std::fill(changes.begin(), changes.end(), Change::kMade);
+  Status Complete(std::span<const CompleteRequest>, std::span<MarkerChange>) override { return {}; }
+  Status Release(std::span<const ReleaseRequest>, std::span<MarkerChange> changes) override {
+    std::fill(changes.begin(), changes.end(), MarkerChange::kMade);
     return {};
   }
-  Status Park(std::span<const ParkRequest>, std::span<Change>) override { return {}; }
-  Status Renew(std::span<const RenewRequest>, std::span<Change>) override { return {}; }
-  Status Restore(std::span<const RestoreRequest>, std::span<Change>) override { return {}; }
+  Status Park(std::span<const ParkRequest>, std::span<MarkerChange>) override { return {}; }
+  Status Renew(std::span<const RenewRequest>, std::span<MarkerChange>) override { return {}; }
+  Status Restore(std::span<const RestoreRequest>, std::span<MarkerChange>) override { return {}; }
   Status Peek(std::span<const std::string_view>, std::span<MarkerView>) override { return {}; }
   Result<std::unique_ptr<EffectBatch>> NewEffects(uint32_t, int32_t,
                                                   std::span<const ClaimRequest>) override {
@@ -56,15 +58,15 @@ TEST(Drive, PastSafeUntilNoHandlerStartsAlsoRightAfterAQuickOne) {
   const auto wake = *Wake::Open();
   Script script(*wake);
   ScriptedSource source(script);
-  Job job(RunPolicy{.window = false}, TokenSource(1), source.NewView());
+  Job job(BatchPolicy{.window = false}, TokenSource(1), source.NewView());
   ManualClock clock;
-  job.run.safe_until = clock.Boot() + milliseconds(10);
+  job.batch.safe_until = clock.Boot() + milliseconds(10);
   const Script::Record record;
   for (uint32_t i = 0; i < 3; i++) {
-    RunItem item;
+    BatchItem item;
     item.slot = item.lane = i;
     item.message = const_cast<void*>(static_cast<const void*>(&record));
-    job.run.items.push_back(item);
+    job.batch.items.push_back(item);
   }
   int calls = 0;
   StoreErrors errors;
@@ -73,11 +75,11 @@ TEST(Drive, PastSafeUntilNoHandlerStartsAlsoRightAfterAQuickOne) {
     clock.Advance(milliseconds(20));  // SIGSTOP, SIGCONT
     return Done{};
   };
-  EXPECT_EQ(DriveRun(job, stopped_behind_the_first, {nullptr, nullptr, &clock, &errors}),
+  EXPECT_EQ(DriveBatch(job, stopped_behind_the_first, {nullptr, nullptr, &clock, &errors}),
             Driven::kSettled);
   EXPECT_EQ(calls, 1);
-  EXPECT_EQ(job.machine.settlements()[0].fate, Fate::kApplied);
-  EXPECT_EQ(job.machine.settlements()[1].fate, Fate::kWithdrawn);
+  EXPECT_EQ(job.machine.settlements()[0].fate, DeliveryFate::kApplied);
+  EXPECT_EQ(job.machine.settlements()[1].fate, DeliveryFate::kWithdrawn);
 }
 
 constexpr milliseconds kLease{1'000};
@@ -86,13 +88,13 @@ constexpr milliseconds kLease{1'000};
 class ClaimsThatEnd : public ::testing::Test {
  protected:
   ClaimsThatEnd() {
-    job_.run.safe_until = BootTime::max();
+    job_.batch.safe_until = BootTime::max();
     for (uint32_t i = 0; i < 3; i++) {
-      RunItem item;
+      BatchItem item;
       item.slot = item.lane = i;
       item.id = ids_[i];
       item.message = const_cast<void*>(static_cast<const void*>(&record_));
-      job_.run.items.push_back(item);
+      job_.batch.items.push_back(item);
     }
   }
   void Drive(const std::function<void()>& in_handler) {
@@ -102,7 +104,7 @@ class ClaimsThatEnd : public ::testing::Test {
       in_handler();
       return Done{};
     };
-    EXPECT_EQ(DriveRun(job_, handler, {&window_, nullptr, &clock_, &errors_}), Driven::kSettled);
+    EXPECT_EQ(DriveBatch(job_, handler, {&window_, nullptr, &clock_, &errors_}), Driven::kSettled);
   }
 
   const std::unique_ptr<Wake> wake_ = *Wake::Open();
@@ -110,7 +112,7 @@ class ClaimsThatEnd : public ::testing::Test {
   ScriptedSource source_{script_};
   const Script::Record record_;
   const std::string ids_[3] = {"0", "1", "2"};
-  Job job_{RunPolicy{.level = Level::kOpaque}, TokenSource(1), source_.NewView()};
+  Job job_{BatchPolicy{.level = Level::kOpaque}, TokenSource(1), source_.NewView()};
   RefusingWindow window_{{.lease = kLease, .max_lease = kLease * 2}};
   ManualClock clock_;
   StoreErrors errors_;
@@ -120,7 +122,7 @@ class ClaimsThatEnd : public ::testing::Test {
 TEST_F(ClaimsThatEnd, NoHandlerBeginsPastTheEndOfItsClaim) {
   Drive([] {});
   EXPECT_EQ(calls_, 2);
-  EXPECT_EQ(job_.machine.settlements()[2].fate, Fate::kWithdrawn);
+  EXPECT_EQ(job_.machine.settlements()[2].fate, DeliveryFate::kWithdrawn);
 }
 
 TEST_F(ClaimsThatEnd, ARenewalMovesTheEnd) {
@@ -146,15 +148,15 @@ TEST(Drive, TheWordsOfAnExceptionAreTheReasonOfTheRetry) {
   const auto wake = *Wake::Open();
   Script script(*wake);
   ScriptedSource source(script);
-  Job job(RunPolicy{.window = false}, TokenSource(1), source.NewView());
+  Job job(BatchPolicy{.window = false}, TokenSource(1), source.NewView());
   ManualClock clock;
-  job.run.safe_until = BootTime::max();
+  job.batch.safe_until = BootTime::max();
   const Script::Record record;
   for (uint32_t i = 0; i < 2; i++) {
-    RunItem item;
+    BatchItem item;
     item.slot = item.lane = i;
     item.message = const_cast<void*>(static_cast<const void*>(&record));
-    job.run.items.push_back(item);
+    job.batch.items.push_back(item);
   }
   int calls = 0;
   StoreErrors errors;
@@ -164,8 +166,8 @@ TEST(Drive, TheWordsOfAnExceptionAreTheReasonOfTheRetry) {
     }
     throw 42;
   };
-  ASSERT_EQ(DriveRun(job, throws, {nullptr, nullptr, &clock, &errors}), Driven::kSettled);
-  EXPECT_EQ(job.machine.settlements()[0].fate, Fate::kRetry);
+  ASSERT_EQ(DriveBatch(job, throws, {nullptr, nullptr, &clock, &errors}), Driven::kSettled);
+  EXPECT_EQ(job.machine.settlements()[0].fate, DeliveryFate::kRetry);
   EXPECT_EQ(job.machine.settlements()[0].text, "no connection");
   EXPECT_EQ(job.machine.settlements()[1].text, "something that is no std::exception");
 }
@@ -174,17 +176,17 @@ TEST(Drive, ARetryWithoutAReasonHasThatOfTheRefusedEffect) {
   const auto wake = *Wake::Open();
   Script script(*wake);
   ScriptedSource source(script);
-  Job job(RunPolicy{.level = Level::kAtomic}, TokenSource(1), source.NewView());
+  Job job(BatchPolicy{.level = Level::kAtomic}, TokenSource(1), source.NewView());
   ManualClock clock;
-  job.run.safe_until = BootTime::max();
+  job.batch.safe_until = BootTime::max();
   const Script::Record record;
   const std::string ids[] = {"0", "1", "2"};
   for (uint32_t i = 0; i < 3; i++) {
-    RunItem item;
+    BatchItem item;
     item.slot = item.lane = i;
     item.id = ids[i];
     item.message = const_cast<void*>(static_cast<const void*>(&record));
-    job.run.items.push_back(item);
+    job.batch.items.push_back(item);
   }
   RefusingWindow window;
   StoreErrors errors;
@@ -193,7 +195,7 @@ TEST(Drive, ARetryWithoutAReasonHasThatOfTheRefusedEffect) {
            : context.id() == "1" ? Outcome(Retry{.why = "mine"})
                                  : Outcome(Done{});
   };
-  ASSERT_EQ(DriveRun(job, handler, {&window, nullptr, &clock, &errors}), Driven::kSettled);
+  ASSERT_EQ(DriveBatch(job, handler, {&window, nullptr, &clock, &errors}), Driven::kSettled);
   EXPECT_EQ(job.machine.settlements()[0].text, "refused");
   EXPECT_EQ(job.machine.settlements()[1].text, "mine");
   EXPECT_EQ(job.machine.settlements()[2].text, "refused");
@@ -203,20 +205,20 @@ TEST(Drive, AnExceptionIsLoggedWithTheIdAndTheAttemptOfItsMessage) {
   const auto wake = *Wake::Open();
   Script script(*wake);
   ScriptedSource source(script);
-  Job job(RunPolicy{.window = false}, TokenSource(1), source.NewView());
+  Job job(BatchPolicy{.window = false}, TokenSource(1), source.NewView());
   ManualClock clock;
-  job.run.safe_until = BootTime::max();
+  job.batch.safe_until = BootTime::max();
   const Script::Record record;
-  RunItem item;
+  BatchItem item;
   item.id = "pay-7";
   item.message = const_cast<void*>(static_cast<const void*>(&record));
-  job.run.items.push_back(item);
+  job.batch.items.push_back(item);
   StoreErrors errors;
   const Handler throws = [](const Message&, Context&) -> Outcome {
     throw std::runtime_error("no connection");
   };
   LogFile log;
-  ASSERT_EQ(DriveRun(job, throws, {nullptr, nullptr, &clock, &errors}), Driven::kSettled);
+  ASSERT_EQ(DriveBatch(job, throws, {nullptr, nullptr, &clock, &errors}), Driven::kSettled);
   const std::string text = log.End();
   EXPECT_NE(text.find("the handler threw"), text.npos) << text;
   EXPECT_NE(text.find(R"("id":"pay-7","attempt":1,)"), text.npos) << text;

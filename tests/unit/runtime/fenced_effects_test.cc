@@ -19,14 +19,14 @@ class FencedEffectsTest : public HandlerLocksTest {
     options.identity = "test";
     options.level = Level::kAtomic;
     window_ = *OpenLocalWindow(options, SystemClock::Instance());
-    own_ = *window_->RaiseOwn(0, 0, 0);
-    EXPECT_EQ(Drive("first", [](FencedEffects& rows) { Pay(rows, 100); }), Fate::kApplied);
+    owner_epoch_ = *window_->RaiseOwnerEpoch(0, 0, 0);
+    EXPECT_EQ(Drive("first", [](FencedEffects& rows) { Pay(rows, 100); }), DeliveryFate::kApplied);
   }
 
   // What the handler of one message does under the lock of the account. Not called if Begin
   // refuses.
   using Work = std::function<void(FencedEffects& rows)>;
-  Fate Drive(std::string_view id, const Work& work) {
+  DeliveryFate Drive(std::string_view id, const Work& work) {
     const auto handler = [&](const Message&, Context& context) -> Outcome {
       const auto lease = context.Lock(kAccount, {.until = BootTime::min()});
       if (!lease || !*lease) {
@@ -76,14 +76,15 @@ TEST_F(FencedEffectsTest, WhatAFormerHolderHasReadIsNotWrittenOverALaterHolder) 
   const Work stale = [&](FencedEffects& rows) {
     const int before = Balance(rows);
     TakeAway();
-    EXPECT_EQ(Drive("later", [](FencedEffects& later) { Pay(later, -10); }), Fate::kApplied);
+    EXPECT_EQ(Drive("later", [](FencedEffects& later) { Pay(later, -10); }),
+              DeliveryFate::kApplied);
     fence_of_later = FenceRow();
     EXPECT_TRUE(rows.Put(kAccount, std::to_string(before + 100)));
   };
-  EXPECT_EQ(Drive("former", stale), Fate::kWithdrawn) << "it is not completed";
+  EXPECT_EQ(Drive("former", stale), DeliveryFate::kWithdrawn) << "it is not completed";
   EXPECT_EQ(Balance(), 90);
   EXPECT_EQ(FenceRow(), fence_of_later) << "it never goes back";
-  EXPECT_EQ(Drive("former", [](FencedEffects& rows) { Pay(rows, 100); }), Fate::kApplied);
+  EXPECT_EQ(Drive("former", [](FencedEffects& rows) { Pay(rows, 100); }), DeliveryFate::kApplied);
   EXPECT_EQ(Balance(), 190);
 }
 
@@ -100,28 +101,29 @@ TEST_F(FencedEffectsTest, WhatALaterHolderReadTooEarlyIsNotWrittenOverAFormerHol
   const Work too_early = [&](FencedEffects& rows) {
     const int before = Balance(rows);
     Pay(**rows_of_former, 100);
-    Change written = Change::kFenced;
+    MarkerChange written = MarkerChange::kFenced;
     EXPECT_TRUE(window_->CompleteWith(*batch, {&request, 1}, {&written, 1}));
-    EXPECT_EQ(written, Change::kMade) << "whichever is written first wins";
+    EXPECT_EQ(written, MarkerChange::kMade) << "whichever is written first wins";
     EXPECT_TRUE(rows.Put(kAccount, std::to_string(before - 10)));
   };
-  EXPECT_EQ(Drive("later", too_early), Fate::kWithdrawn);
+  EXPECT_EQ(Drive("later", too_early), DeliveryFate::kWithdrawn);
   EXPECT_EQ(Balance(), 200);
-  EXPECT_EQ(Drive("later", [](FencedEffects& rows) { Pay(rows, -10); }), Fate::kApplied);
+  EXPECT_EQ(Drive("later", [](FencedEffects& rows) { Pay(rows, -10); }), DeliveryFate::kApplied);
   EXPECT_EQ(Balance(), 190);
 }
 
 // All holders of an assignment have its fence.
 TEST_F(FencedEffectsTest, HoldersOfAnElidedNameAreToldApartThoughTheyHaveOneFence) {
   UseElision();
-  EXPECT_EQ(Drive("elided", [](FencedEffects& rows) { Pay(rows, 100); }), Fate::kApplied);
+  EXPECT_EQ(Drive("elided", [](FencedEffects& rows) { Pay(rows, 100); }), DeliveryFate::kApplied);
   const Work stale = [&](FencedEffects& rows) {
     const int before = Balance(rows);
     TakeAway();
-    EXPECT_EQ(Drive("later", [](FencedEffects& later) { Pay(later, -10); }), Fate::kApplied);
+    EXPECT_EQ(Drive("later", [](FencedEffects& later) { Pay(later, -10); }),
+              DeliveryFate::kApplied);
     EXPECT_TRUE(rows.Put(kAccount, std::to_string(before + 100)));
   };
-  EXPECT_EQ(Drive("former", stale), Fate::kWithdrawn);
+  EXPECT_EQ(Drive("former", stale), DeliveryFate::kWithdrawn);
   EXPECT_EQ(Balance(), 190);
 }
 

@@ -71,8 +71,10 @@ TEST_F(HandlerLocksEndTest, AHandlerThatOutlivesAnElisionIsToldToo) {
 
 TEST_F(HandlerLocksEndTest, ACallThatWaitsWhenTheRuntimeEndsKeepsItsDomainUntilItReturns) {
   const std::weak_ptr<LockDomain> domain = domain_;
-  const LockAsk other{
-      .name = "x", .token = {1, 1}, .lease = milliseconds(60'000), .place = milliseconds(60'000)};
+  const AcquireRequest other{.name = "x",
+                             .token = {1, 1},
+                             .lease = milliseconds(60'000),
+                             .queue_lease = milliseconds(60'000)};
   ASSERT_EQ(engine_->Ask(other)->kind, LockAnswer::Kind::kGranted);
   std::stop_source stop;
   const auto run = Prepare();
@@ -115,7 +117,7 @@ TEST_F(HandlerLocksEndTest, AWaitEndsWithTheRightToRunAndWithWhatTheHandlerSays)
         });
       });
       UntilParties("x", 2);
-      const RunWatch::Look look =
+      const BatchWatch::Look look =
           run->job->watch.Tick(SystemClock::Instance().Boot(), std::chrono::hours(1));
       (by_its_own ? own : std::stop_source(look.stop)).request_stop();
       other->Release();  // it is the turn of whoever waits still

@@ -39,38 +39,39 @@ class HandlerLocksTest : public ::testing::Test {
                                     BootTime safe_until = BootTime::max(),
                                     std::string_view id = "id") {
     auto run = std::make_unique<Prepared>(script_);
-    RunPolicy policy{.window = window != nullptr};
+    BatchPolicy policy{.window = window != nullptr};
     if (window != nullptr) {
       policy.level = window->capabilities().level;
     }
     Job& job = run->job.emplace(policy, TokenSource(1, 1 + 1'000 * runs_++), run->source.NewView());
-    job.run.safe_until = safe_until;
+    job.batch.safe_until = safe_until;
     run->records.resize(messages);
     for (uint32_t i = 0; i < messages; i++) {
       run->records[i].offset = i;
-      RunItem item;
+      BatchItem item;
       item.slot = item.lane = i;
       item.message = &run->records[i];
       item.at = {0, 0, i};
-      item.own = own_;
+      item.owner_epoch = owner_epoch_;
       item.id = run->ids.emplace_back(std::string(id) + " " + std::to_string(i));
       const auto& left = left_[run->ids.back()];
       item.stage = left.first;
       item.token = left.second;
-      job.run.items.push_back(item);
+      job.batch.items.push_back(item);
     }
     job.watch.Reset(/*on_poll_thread=*/false, safe_until);
     return run;
   }
   Driven Drive(Prepared& run, const Handler& handler, Window* window = nullptr) {
-    return DriveRun(*run.job, handler,
-                    {window, nullptr, &SystemClock::Instance(), &errors_, source_of_locks_});
+    return DriveBatch(*run.job, handler,
+                      {window, nullptr, &SystemClock::Instance(), &errors_, source_of_locks_});
   }
-  std::vector<Fate> Drive(const Handler& handler, size_t messages = 1, Window* window = nullptr,
-                          BootTime safe_until = BootTime::max(), std::string_view id = "id") {
+  std::vector<DeliveryFate> Drive(const Handler& handler, size_t messages = 1,
+                                  Window* window = nullptr, BootTime safe_until = BootTime::max(),
+                                  std::string_view id = "id") {
     const auto run = Prepare(messages, window, safe_until, id);
     EXPECT_EQ(Drive(*run, handler, window), Driven::kSettled);
-    std::vector<Fate> fates;
+    std::vector<DeliveryFate> fates;
     for (const Settlement& settlement : run->job->machine.settlements()) {
       fates.push_back(settlement.fate);
       left_[run->ids[settlement.slot]] = {settlement.stage, settlement.token};
@@ -95,7 +96,7 @@ class HandlerLocksTest : public ::testing::Test {
   std::shared_ptr<LockDomain> domain_ = *LockDomain::Open(engine_);
   OpenedLocks elided_;
   LockSource source_of_locks_{LockSource::Kind::kDomain, domain_};
-  Own own_ = 77;
+  OwnerEpoch owner_epoch_ = 77;
 
  private:
   std::map<std::string, std::pair<Stage, Token>> left_;

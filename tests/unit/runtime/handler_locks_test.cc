@@ -36,15 +36,16 @@ class AtomicWindow final : public Window {
         .engine = "test", .level = Level::kAtomic, .atomic = true};
     return kCan;
   }
-  Result<Own> RaiseOwn(uint32_t, int32_t, Own floor) override { return floor; }
+  Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t, int32_t, OwnerEpoch floor) override { return floor; }
   Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override {
     for (size_t i = 0; i < requests.size(); i++) {
-      answers[i].answer = Answer::kGranted;
+      answers[i].answer = ClaimVerdict::kGranted;
       answers[i].attempt = 1;
     }
     return {};
   }
-  Status Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) override {
+  Status Complete(std::span<const CompleteRequest> requests,
+                  std::span<MarkerChange> answers) override {
     return All(requests.size(), answers);
   }
   Result<std::unique_ptr<EffectBatch>> NewEffects(uint32_t, int32_t,
@@ -52,28 +53,31 @@ class AtomicWindow final : public Window {
     return std::unique_ptr<EffectBatch>(std::make_unique<Rows>(on_keep));
   }
   Status CompleteWith(EffectBatch&, std::span<const CompleteRequest> requests,
-                      std::span<Change> answers) override {
+                      std::span<MarkerChange> answers) override {
     on_write();
     written += static_cast<int>(requests.size());
     return All(requests.size(), answers);
   }
-  Status Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) override {
+  Status Release(std::span<const ReleaseRequest> requests,
+                 std::span<MarkerChange> answers) override {
     return All(requests.size(), answers);
   }
-  Status Park(std::span<const ParkRequest> requests, std::span<Change> answers) override {
+  Status Park(std::span<const ParkRequest> requests, std::span<MarkerChange> answers) override {
     return All(requests.size(), answers);
   }
-  Status Renew(std::span<const RenewRequest> requests, std::span<Change> answers) override {
+  Status Renew(std::span<const RenewRequest> requests, std::span<MarkerChange> answers) override {
     return All(requests.size(), answers);
   }
-  Status Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) override {
+  Status Restore(std::span<const RestoreRequest> requests,
+                 std::span<MarkerChange> answers) override {
     return All(requests.size(), answers);
   }
   Status Peek(std::span<const std::string_view>, std::span<MarkerView>) override { return {}; }
 
  private:
-  static Status All(size_t count, std::span<Change> answers) {
-    std::fill(answers.begin(), answers.begin() + static_cast<std::ptrdiff_t>(count), Change::kMade);
+  static Status All(size_t count, std::span<MarkerChange> answers) {
+    std::fill(answers.begin(), answers.begin() + static_cast<std::ptrdiff_t>(count),
+              MarkerChange::kMade);
     return {};
   }
 };
@@ -87,7 +91,7 @@ TEST_F(HandlerLocksTest, ANameIsHeldWhileTheHandlerRunsAndNotBehindIt) {
         << "people see which delivery holds it";
     return Done{};
   });
-  EXPECT_EQ(fates, std::vector{Fate::kApplied});
+  EXPECT_EQ(fates, std::vector{DeliveryFate::kApplied});
   EXPECT_FALSE(Held("account/42"));
 }
 
@@ -98,7 +102,7 @@ TEST_F(HandlerLocksTest, AMessageWhoseLeaseWasLostIsNotDoneAndComesAgain) {
     EXPECT_FALSE(*lease->Confirm());
     return Done{};
   });
-  EXPECT_EQ(fates, std::vector{Fate::kRetry});
+  EXPECT_EQ(fates, std::vector{DeliveryFate::kRetry});
 }
 
 TEST_F(HandlerLocksTest, ARefusalUnderALostLeaseStandsForNothingEither) {
@@ -108,7 +112,7 @@ TEST_F(HandlerLocksTest, ARefusalUnderALostLeaseStandsForNothingEither) {
     EXPECT_FALSE(*lease->Confirm());
     return Reject{"found under a lock that was not ours"};
   });
-  EXPECT_EQ(fates, std::vector{Fate::kRetry});
+  EXPECT_EQ(fates, std::vector{DeliveryFate::kRetry});
 }
 
 TEST_F(HandlerLocksTest, AHandlerThatThrowsGivesItsNamesBack) {
@@ -211,7 +215,8 @@ TEST_F(HandlerLocksTest, AtTheLevelAtomicTheNameIsKeptUntilTheEffectsAreWritten)
       3, &window);
   EXPECT_TRUE(held_at_the_write);
   EXPECT_EQ(calls, 1) << "the next one might wait for what this one keeps";
-  EXPECT_EQ(fates, (std::vector{Fate::kApplied, Fate::kWithdrawn, Fate::kWithdrawn}));
+  EXPECT_EQ(fates, (std::vector{DeliveryFate::kApplied, DeliveryFate::kWithdrawn,
+                                DeliveryFate::kWithdrawn}));
   EXPECT_FALSE(Held("x"));
 }
 
@@ -229,7 +234,7 @@ TEST_F(HandlerLocksTest, NothingIsWrittenUnderALeaseThatWasLostBehindTheHandler)
       },
       1, &window);
   EXPECT_EQ(window.written, 0);
-  EXPECT_EQ(fates, std::vector{Fate::kWithdrawn}) << "it comes again";
+  EXPECT_EQ(fates, std::vector{DeliveryFate::kWithdrawn}) << "it comes again";
 }
 
 // It writes nothing, so nobody has to wait for it, and it takes nobody with it.
@@ -246,7 +251,8 @@ TEST_F(HandlerLocksTest, ALeaseWhoseHandlerWasNotDoneKeepsNoOtherMessageFromBein
         return Done{};
       },
       3, &window);
-  EXPECT_EQ(fates, (std::vector{Fate::kApplied, Fate::kRetry, Fate::kApplied}));
+  EXPECT_EQ(fates,
+            (std::vector{DeliveryFate::kApplied, DeliveryFate::kRetry, DeliveryFate::kApplied}));
   EXPECT_EQ(window.written, 2);
 }
 

@@ -67,26 +67,30 @@ class SlowWindow final : public Window {
  public:
   explicit SlowWindow(Window& window) : window_(window) {}
   const WindowCapabilities& capabilities() const override { return window_.capabilities(); }
-  Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override {
-    return window_.RaiseOwn(source, partition, floor);
+  Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t source, int32_t partition,
+                                     OwnerEpoch floor) override {
+    return window_.RaiseOwnerEpoch(source, partition, floor);
   }
   Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override {
     SleepFor(milliseconds(300));  // a disk that takes its time
     return window_.Claim(requests, answers);
   }
-  Status Complete(std::span<const CompleteRequest> requests, std::span<Change> changes) override {
+  Status Complete(std::span<const CompleteRequest> requests,
+                  std::span<MarkerChange> changes) override {
     return window_.Complete(requests, changes);
   }
-  Status Release(std::span<const ReleaseRequest> requests, std::span<Change> changes) override {
+  Status Release(std::span<const ReleaseRequest> requests,
+                 std::span<MarkerChange> changes) override {
     return window_.Release(requests, changes);
   }
-  Status Park(std::span<const ParkRequest> requests, std::span<Change> changes) override {
+  Status Park(std::span<const ParkRequest> requests, std::span<MarkerChange> changes) override {
     return window_.Park(requests, changes);
   }
-  Status Renew(std::span<const RenewRequest> requests, std::span<Change> changes) override {
+  Status Renew(std::span<const RenewRequest> requests, std::span<MarkerChange> changes) override {
     return window_.Renew(requests, changes);
   }
-  Status Restore(std::span<const RestoreRequest> requests, std::span<Change> changes) override {
+  Status Restore(std::span<const RestoreRequest> requests,
+                 std::span<MarkerChange> changes) override {
     return window_.Restore(requests, changes);
   }
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override {

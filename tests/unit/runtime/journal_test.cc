@@ -23,13 +23,13 @@ class JournalTest : public ::testing::Test {
   }
   std::string path() const { return dir_.path() / "refused.jsonl"; }
 
-  static RunItem Item(std::string_view id, int64_t offset, uint32_t source = 0) {
-    RunItem item;
+  static BatchItem Item(std::string_view id, int64_t offset, uint32_t source = 0) {
+    BatchItem item;
     item.id = id;
     item.at = {source, 3, offset};
     return item;
   }
-  static uint64_t Append(Journal& journal, const RunItem& item, std::string_view why) {
+  static uint64_t Append(Journal& journal, const BatchItem& item, std::string_view why) {
     const JournalEntry entry{&item, why};
     const auto first = journal.Append({&entry, 1});
     EXPECT_TRUE(first);
@@ -83,7 +83,7 @@ TEST_F(JournalTest, ATopicHasTheNumberThatItsWindowGivesIt) {
 
 TEST_F(JournalTest, AnEntryOfAMessageThatPassedSaysSo) {
   const auto journal = Open();
-  const RunItem item = Item("", 5);
+  const BatchItem item = Item("", 5);
   const JournalEntry entry{&item, "it has no id", true};
   EXPECT_TRUE(journal->Append({&entry, 1}));
   EXPECT_EQ(Lines().at(0), nlohmann::json::parse(R"({"v":1,"entry":1,"topic":"orders","partition":3,
@@ -111,8 +111,8 @@ TEST_F(JournalTest, NumbersGoOnAfterARestart) {
   Append(*Open(), Item("a", 1), "");
   auto journal = Open();
   EXPECT_EQ(Append(*journal, Item("b", 2), ""), 2U);
-  const RunItem c = Item("c", 3);
-  const RunItem d = Item("d", 4);
+  const BatchItem c = Item("c", 3);
+  const BatchItem d = Item("d", 4);
   const JournalEntry entries[] = {{&c, "x"}, {&d, "y"}};
   EXPECT_EQ(journal->Append(entries).value_or(0), 3U);
   journal.reset();
@@ -181,7 +181,7 @@ TEST_F(JournalTest, NumbersEndWhereTheNextStartCouldNotReadThem) {
   Write("{\"v\":1,\"entry\":9223372036854775805,\"topic\":\"o\"}\n");
   auto journal = Open();
   EXPECT_EQ(Append(*journal, Item("a", 1), ""), 9223372036854775806U);
-  const RunItem b = Item("b", 2);
+  const BatchItem b = Item("b", 2);
   const JournalEntry entry{&b, ""};
   const auto answer = journal->Append({&entry, 1});
   ASSERT_FALSE(answer);

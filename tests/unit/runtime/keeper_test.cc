@@ -39,22 +39,25 @@ class FarWindow final : public Window {
   std::atomic<size_t> fewest{SIZE_MAX};  // claims of a call
 
   const WindowCapabilities& capabilities() const override { return inner_->capabilities(); }
-  Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override {
-    return inner_->RaiseOwn(source, partition, floor);
+  Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t source, int32_t partition,
+                                     OwnerEpoch floor) override {
+    return inner_->RaiseOwnerEpoch(source, partition, floor);
   }
   Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override {
     return inner_->Claim(requests, answers);
   }
-  Status Complete(std::span<const CompleteRequest> requests, std::span<Change> changes) override {
+  Status Complete(std::span<const CompleteRequest> requests,
+                  std::span<MarkerChange> changes) override {
     return inner_->Complete(requests, changes);
   }
-  Status Release(std::span<const ReleaseRequest> requests, std::span<Change> changes) override {
+  Status Release(std::span<const ReleaseRequest> requests,
+                 std::span<MarkerChange> changes) override {
     return inner_->Release(requests, changes);
   }
-  Status Park(std::span<const ParkRequest> requests, std::span<Change> changes) override {
+  Status Park(std::span<const ParkRequest> requests, std::span<MarkerChange> changes) override {
     return inner_->Park(requests, changes);
   }
-  Status Renew(std::span<const RenewRequest> requests, std::span<Change> changes) override {
+  Status Renew(std::span<const RenewRequest> requests, std::span<MarkerChange> changes) override {
     calls++;
     fewest = std::min(fewest.load(), requests.size());
     clock_.Advance(down ? milliseconds(0) : kCallTakes);
@@ -76,13 +79,14 @@ class FarWindow final : public Window {
       other.at = {request.at.source, request.at.partition, 99};  // a copy
       ClaimAnswer answer;
       const Status claimed = inner_->Claim({&other, 1}, {&answer, 1});
-      ended += !claimed || answer.answer != Answer::kInFlight ? 1 : 0;
+      ended += !claimed || answer.answer != ClaimVerdict::kInFlight ? 1 : 0;
     }
     const Status status = inner_->Renew(requests, changes);
     renewed += static_cast<int>(requests.size());
     return status;
   }
-  Status Restore(std::span<const RestoreRequest> requests, std::span<Change> changes) override {
+  Status Restore(std::span<const RestoreRequest> requests,
+                 std::span<MarkerChange> changes) override {
     return inner_->Restore(requests, changes);
   }
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override {
@@ -108,14 +112,14 @@ class KeeperTest : public ::testing::Test {
       ids_.push_back("id" + std::to_string(i));
     }
     for (int32_t i = 0; i < runs; i++) {
-      auto job = std::make_shared<Job>(RunPolicy{.level = Level::kGuarded},
+      auto job = std::make_shared<Job>(BatchPolicy{.level = Level::kGuarded},
                                        TokenSource(1, static_cast<uint64_t>(i) * 100 + 1), nullptr);
-      RunItem item;
+      BatchItem item;
       item.id = ids_[static_cast<size_t>(i)];
       item.at = {0, i, 0};
-      job->run.items.push_back(item);
-      job->run.safe_until = BootTime::max();
-      job->machine.Start(job->run);
+      job->batch.items.push_back(item);
+      job->batch.safe_until = BootTime::max();
+      job->machine.Start(job->batch);
       ASSERT_TRUE(window_.Claim(job->machine.claims(), job->machine.claim_answers()));
       job->machine.Claimed({});
       job->claims_end.Begin();

@@ -223,17 +223,23 @@ class StatedWindow final : public Window {
   WindowCapabilities can;
 
   const WindowCapabilities& capabilities() const override { return can; }
-  Result<Own> RaiseOwn(uint32_t, int32_t, Own) override { return NotAsked(); }
+  Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t, int32_t, OwnerEpoch) override { return NotAsked(); }
   Status Claim(std::span<const ClaimRequest>, std::span<ClaimAnswer>) override {
     return NotAsked();
   }
-  Status Complete(std::span<const CompleteRequest>, std::span<Change>) override {
+  Status Complete(std::span<const CompleteRequest>, std::span<MarkerChange>) override {
     return NotAsked();
   }
-  Status Release(std::span<const ReleaseRequest>, std::span<Change>) override { return NotAsked(); }
-  Status Park(std::span<const ParkRequest>, std::span<Change>) override { return NotAsked(); }
-  Status Renew(std::span<const RenewRequest>, std::span<Change>) override { return NotAsked(); }
-  Status Restore(std::span<const RestoreRequest>, std::span<Change>) override { return NotAsked(); }
+  Status Release(std::span<const ReleaseRequest>, std::span<MarkerChange>) override {
+    return NotAsked();
+  }
+  Status Park(std::span<const ParkRequest>, std::span<MarkerChange>) override { return NotAsked(); }
+  Status Renew(std::span<const RenewRequest>, std::span<MarkerChange>) override {
+    return NotAsked();
+  }
+  Status Restore(std::span<const RestoreRequest>, std::span<MarkerChange>) override {
+    return NotAsked();
+  }
   Status Peek(std::span<const std::string_view>, std::span<MarkerView>) override {
     return NotAsked();
   }

@@ -74,36 +74,37 @@ class RemoteWindow final : public Window {
     const std::vector<std::string> all = made();
     return static_cast<size_t>(std::count(all.begin(), all.end(), call));
   }
-  Own own(int32_t partition) const {
+  OwnerEpoch owner_epoch(int32_t partition) const {
     MutexLock lock(mutex_);
-    const auto found = owns_.find(partition);
-    return found == owns_.end() ? 0 : found->second;
+    const auto found = owner_epochs_.find(partition);
+    return found == owner_epochs_.end() ? 0 : found->second;
   }
 
   const WindowCapabilities& capabilities() const override { return capabilities_; }
-  Result<Known> Open(const StoreName& name) override {
+  Result<StoreKnowledge> Open(const StoreName& name) override {
     MutexLock lock(mutex_);
-    return Known{.incarnation = 1,
-                 .source = name.source,
-                 .regressed = lost_since_.has_value(),
-                 .lost_since = lost_since_};
+    return StoreKnowledge{.incarnation = 1,
+                          .source = name.source,
+                          .lost_writes = lost_since_.has_value(),
+                          .lost_since = lost_since_};
   }
   void Close(uint32_t, int32_t) override {}
-  Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override {
+  Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t source, int32_t partition,
+                                     OwnerEpoch floor) override {
     MutexLock lock(mutex_);
     Await("raise " + std::to_string(partition));
-    const Own own = Raise(source, partition, floor);
+    const OwnerEpoch owner_epoch = Raise(source, partition, floor);
     if (raised_behind > 0) {
       raised_behind--;
       Raise(source, partition, 0);
     }
-    return own;
+    return owner_epoch;
   }
   Status Announce(std::span<const Announcement> announcements) override {
     MutexLock lock(mutex_);
     for (const Announcement& one : announcements) {
       Await("announce " + std::to_string(one.partition));
-      if (one.own != owns_[one.partition]) {
+      if (one.owner_epoch != owner_epochs_[one.partition]) {
         made_.back() += " fenced";
         return Error{Code::kFenced, Effect::kNone, "the partition has a newer owner"};
       }
@@ -111,7 +112,7 @@ class RemoteWindow final : public Window {
     }
     return {};
   }
-  Status Committed(std::span<const Progress> progress, std::span<Change>) override {
+  Status Committed(std::span<const Progress> progress, std::span<MarkerChange>) override {
     MutexLock lock(mutex_);
     for (const Progress& one : progress) {
       Await("committed " + std::to_string(one.partition) + " at " + std::to_string(one.frontier));
@@ -123,25 +124,28 @@ class RemoteWindow final : public Window {
     SleepFor(claim_takes.load());
     return inner_->Claim(requests, answers);
   }
-  Status Complete(std::span<const CompleteRequest> requests, std::span<Change> changes) override {
+  Status Complete(std::span<const CompleteRequest> requests,
+                  std::span<MarkerChange> changes) override {
     if (completions_down) {
       return Error{Code::kUnavailable, Effect::kNone, "down"};
     }
     Eventually(seconds(20), [this] { return renewals >= completion_awaits_renewals; });
     return inner_->Complete(requests, changes);
   }
-  Status Release(std::span<const ReleaseRequest> requests, std::span<Change> changes) override {
+  Status Release(std::span<const ReleaseRequest> requests,
+                 std::span<MarkerChange> changes) override {
     return inner_->Release(requests, changes);
   }
-  Status Park(std::span<const ParkRequest> requests, std::span<Change> changes) override {
+  Status Park(std::span<const ParkRequest> requests, std::span<MarkerChange> changes) override {
     return inner_->Park(requests, changes);
   }
-  Status Renew(std::span<const RenewRequest> requests, std::span<Change> changes) override {
+  Status Renew(std::span<const RenewRequest> requests, std::span<MarkerChange> changes) override {
     renewals++;
     return renewals_regress ? Status(Error{Code::kRegressed, Effect::kNone, "changes are gone"})
                             : inner_->Renew(requests, changes);
   }
-  Status Restore(std::span<const RestoreRequest> requests, std::span<Change> changes) override {
+  Status Restore(std::span<const RestoreRequest> requests,
+                 std::span<MarkerChange> changes) override {
     MutexLock lock(mutex_);
     Await("restore");
     return inner_->Restore(requests, changes);
@@ -160,8 +164,8 @@ class RemoteWindow final : public Window {
     waiting_--;
     made_.push_back(std::move(call));
   }
-  Own Raise(uint32_t source, int32_t partition, Own floor) REQUIRES(mutex_) {
-    return owns_[partition] = *inner_->RaiseOwn(source, partition, floor);
+  OwnerEpoch Raise(uint32_t source, int32_t partition, OwnerEpoch floor) REQUIRES(mutex_) {
+    return owner_epochs_[partition] = *inner_->RaiseOwnerEpoch(source, partition, floor);
   }
 
   const std::unique_ptr<Window> inner_;
@@ -172,7 +176,7 @@ class RemoteWindow final : public Window {
   int waiting_ GUARDED_BY(mutex_) = 0;
   int lacking_ GUARDED_BY(mutex_) = 0;
   std::optional<BootTime> lost_since_ GUARDED_BY(mutex_);
-  std::map<int32_t, Own> owns_ GUARDED_BY(mutex_);
+  std::map<int32_t, OwnerEpoch> owner_epochs_ GUARDED_BY(mutex_);
   std::vector<std::string> made_ GUARDED_BY(mutex_);
 };
 

@@ -105,7 +105,7 @@ TEST_F(StoreErrorsTest, AJournalThatCannotGrowShowsInTheLogAndInTheReportAndGoes
   auto journal = Journal::Open(path, {"topic"});
   ASSERT_TRUE(journal);
   const std::string why(1000, 'x');
-  const RunItem item;
+  const BatchItem item;
   const std::vector<JournalEntry> many(500, JournalEntry{&item, why});
   ASSERT_TRUE((*journal)->Append(many)) << "beyond what the log of this test takes";
   RuntimeOptions options = Options();

@@ -36,16 +36,16 @@ class SeenStores final : public Window {
   std::atomic<int> not_completed{0};  // how often
   std::function<void()> completes;    // called before each completion; set before the first
   // It has lost something: nothing but Open() is answered.
-  std::atomic<bool> regressed{false};
+  std::atomic<bool> lost_writes{false};
   std::atomic<bool> late_loss{false};  // one completion is told so, and nothing else
 
   const WindowCapabilities& capabilities() const override { return inner_->capabilities(); }
-  Result<Known> Open(const StoreName& name) override {
+  Result<StoreKnowledge> Open(const StoreName& name) override {
     if (unopened) {
       not_opened++;
       return Error{Code::kUnavailable, ::oncemq::Effect::kNone, "no space left on device"};
     }
-    regressed = false;
+    lost_writes = false;
     auto known = inner_->Open(name);
     MutexLock lock(mutex_);
     open_ += known ? 1 : 0;
@@ -56,13 +56,16 @@ class SeenStores final : public Window {
     MutexLock lock(mutex_);
     open_--;
   }
-  Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override {
-    return regressed ? Result<Own>(Regressed()) : inner_->RaiseOwn(source, partition, floor);
+  Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t source, int32_t partition,
+                                     OwnerEpoch floor) override {
+    return lost_writes ? Result<OwnerEpoch>(Regressed())
+                       : inner_->RaiseOwnerEpoch(source, partition, floor);
   }
   Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override {
-    return regressed ? Status(Regressed()) : inner_->Claim(requests, answers);
+    return lost_writes ? Status(Regressed()) : inner_->Claim(requests, answers);
   }
-  Status Complete(std::span<const CompleteRequest> requests, std::span<Change> changes) override {
+  Status Complete(std::span<const CompleteRequest> requests,
+                  std::span<MarkerChange> changes) override {
     if (unmarked) {
       not_completed++;
       return Error{Code::kUnavailable, ::oncemq::Effect::kNone, "no space left on device"};
@@ -70,19 +73,21 @@ class SeenStores final : public Window {
     if (completes) {
       completes();
     }
-    return regressed || late_loss.exchange(false) ? Status(Regressed())
-                                                  : inner_->Complete(requests, changes);
+    return lost_writes || late_loss.exchange(false) ? Status(Regressed())
+                                                    : inner_->Complete(requests, changes);
   }
-  Status Release(std::span<const ReleaseRequest> requests, std::span<Change> changes) override {
-    return regressed ? Status(Regressed()) : inner_->Release(requests, changes);
+  Status Release(std::span<const ReleaseRequest> requests,
+                 std::span<MarkerChange> changes) override {
+    return lost_writes ? Status(Regressed()) : inner_->Release(requests, changes);
   }
-  Status Park(std::span<const ParkRequest> requests, std::span<Change> changes) override {
+  Status Park(std::span<const ParkRequest> requests, std::span<MarkerChange> changes) override {
     return inner_->Park(requests, changes);
   }
-  Status Renew(std::span<const RenewRequest> requests, std::span<Change> changes) override {
+  Status Renew(std::span<const RenewRequest> requests, std::span<MarkerChange> changes) override {
     return inner_->Renew(requests, changes);
   }
-  Status Restore(std::span<const RestoreRequest> requests, std::span<Change> changes) override {
+  Status Restore(std::span<const RestoreRequest> requests,
+                 std::span<MarkerChange> changes) override {
     return inner_->Restore(requests, changes);
   }
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override {
@@ -97,7 +102,7 @@ class SeenStores final : public Window {
       waits = true;
       std::this_thread::yield();
     }
-    if (regressed) {
+    if (lost_writes) {
       return Regressed();
     }
     MutexLock lock(mutex_);
@@ -106,7 +111,7 @@ class SeenStores final : public Window {
     }
     return inner_->Announce(announcements);
   }
-  Status Committed(std::span<const Progress> progress, std::span<Change> answers) override {
+  Status Committed(std::span<const Progress> progress, std::span<MarkerChange> answers) override {
     MutexLock lock(mutex_);
     for (const Progress& one : progress) {
       committed_.push_back(one.frontier);
@@ -218,7 +223,7 @@ TEST_F(WindowStoresTest, WhereAStoreHasRegressedThePartitionIsAssignedAnewAndCom
   loop.script().Prepare(0);
   loop.script().Append(0, "a", "k");
   ASSERT_TRUE(Holds([&] { return Committed(loop.script().seen(), 0) == 1; }));
-  stores_.regressed = true;
+  stores_.lost_writes = true;
   loop.script().Append(0, "b", "k");
   ASSERT_TRUE(Holds([&] { return !loop.script().seen().assigned_anew.empty(); }));
   EXPECT_EQ(calls_, 1) << "no claim was granted";
@@ -240,7 +245,7 @@ TEST_F(WindowStoresTest, AnAnnouncementUnderWayIsWaitedForBeforeARegressedStoreI
   stores_.slow = true;
   loop.script().Append(0, "a", "k");
   ASSERT_TRUE(Holds([&] { return stores_.waits.load(); }));
-  stores_.regressed = true;
+  stores_.lost_writes = true;
   const int64_t before = loop.Now().window_errors;
   loop.script().Append(0, "b", "k");
   const bool refused = Holds([&] { return loop.Now().window_errors > before + 2; });
@@ -264,7 +269,7 @@ TEST_F(WindowStoresTest, ALossThatIsMetWhileThePartitionDrainsIsKnownToTheNextAs
   ASSERT_TRUE(Holds([&] { return calls_ == 1; }));
   loop.script().Revoke(0);
   loop.script().Tell([&](SourceEvents&) {  // the drain has begun
-    stores_.regressed = true;
+    stores_.lost_writes = true;
     go = true;
   });
   // The marker is asked for again only after the loop has seen the first answer.
@@ -275,7 +280,7 @@ TEST_F(WindowStoresTest, ALossThatIsMetWhileThePartitionDrainsIsKnownToTheNextAs
     Assignment assignment;
     assignment.log.end = 1'000;
     static_cast<void>(events.Prepare(0, {"topic", 0}, assignment));
-    told = assignment.store_regressed;
+    told = assignment.store_lost_writes;
   });
   EXPECT_TRUE(Holds([&] { return told.load(); }));
 }
@@ -305,7 +310,7 @@ TEST_F(WindowStoresTest, AMarkerIsOwedWhileThePartitionIsAssignedAnew) {
   loop.script().Prepare(0);
   loop.script().Append(0, "a", "k");
   ASSERT_TRUE(Holds([&] { return calls_ == 1; }));
-  stores_.regressed = true;
+  stores_.lost_writes = true;
   go = true;
   ASSERT_TRUE(Holds([&] { return !loop.script().seen().assigned_anew.empty(); }));
   const int64_t before = loop.Now().window_errors;
@@ -326,7 +331,7 @@ TEST_F(WindowStoresTest, AMarkerThatALossTookFromAPartitionThatHasGoneIsNotOwedF
   loop.script().Append(0, "a", "k");
   ASSERT_TRUE(Holds([&] { return calls_ == 1; }));
   loop.script().Lose(0);
-  stores_.regressed = true;
+  stores_.lost_writes = true;
   go = true;
   EXPECT_TRUE(Holds([&] { return loop.Now().counts.handed_back == 1; }));
   EXPECT_EQ(loop.Now().counts.open, 0);
@@ -343,7 +348,7 @@ TEST_F(WindowStoresTest, AStopDoesNotWaitForAMarkerThatALossTook) {
   loop.script().Append(0, "a", "k");
   ASSERT_TRUE(Holds([&] { return calls_ == 1; }));
   loop.script().Lose(0);
-  stores_.regressed = true;
+  stores_.lost_writes = true;
   go = true;
   ASSERT_TRUE(Holds([&] { return loop.Now().window_errors > 0; }));
   EXPECT_TRUE(loop.Stop().clean);

@@ -2,8 +2,8 @@
 // StoreLogin: how this process logs in to one server. Servers lock an account after a few refused
 // logins, so a refused one is not repeated at the pace of the calls.
 //
-//   const auto login = StoreLogin::Of(place);
-//   auto line = login->Enter(place, until, [&](const RedisPlace& as) { return Connect(as); });
+//   const auto login = StoreLogin::Of(endpoint);
+//   auto connection = login->Enter(endpoint, until, [&](const auto& as) { return Connect(as); });
 //
 // **Promise:** After a refusal (Code::kRefused) the next login follows after 1 s, then 2 s, 4 s, at
 // most 30 s. Calls in between get the same refusal without a connection. While one login is under
@@ -31,11 +31,11 @@ namespace oncemq {
 
 class StoreLogin {
  public:
-  // The process has one for each server, user and password. A place has the members `user`,
+  // The process has one for each server, user and password. An endpoint has the members `user`,
   // `password` and `read_login`, and ToString(), which leaves out the first two.
-  template <class Place>
-  static std::shared_ptr<StoreLogin> Of(const Place& place) {
-    return Of(ToString(place), {place.user, place.password}, place.read_login);
+  template <class Endpoint>
+  static std::shared_ptr<StoreLogin> Of(const Endpoint& endpoint) {
+    return Of(ToString(endpoint), {endpoint.user, endpoint.password}, endpoint.read_login);
   }
   // "<server> refuses the login: <why>", of each login that is refused and was wanted lately.
   static std::vector<std::string> Refusals();
@@ -50,19 +50,19 @@ class StoreLogin {
   StoreLogin(const StoreLogin&) = delete;
   StoreLogin& operator=(const StoreLogin&) = delete;
 
-  // `open` is given the place with the user and password in force. It returns a Result.
-  template <class Place, class Open>
-  auto Enter(Place place, BootTime until, const Open& open) -> decltype(open(place)) {
+  // `open` is given the endpoint with the user and password in force. It returns a Result.
+  template <class Endpoint, class Open>
+  auto Enter(Endpoint endpoint, BootTime until, const Open& open) -> decltype(open(endpoint)) {
     Attempt attempt;
     if (auto refusal = Begin(until, attempt)) {
       return *std::move(refusal);
     }
     for (;;) {
-      place.user = attempt.who.user;
-      place.password = attempt.who.password;
-      auto line = open(place);
-      if (!TriesAgain(attempt, line ? nullptr : &line.error())) {
-        return line;
+      endpoint.user = attempt.who.user;
+      endpoint.password = attempt.who.password;
+      auto connection = open(endpoint);
+      if (!TriesAgain(attempt, connection ? nullptr : &connection.error())) {
+        return connection;
       }
     }
   }
@@ -102,15 +102,15 @@ class StoreLogin {
 
 // What `parse` makes of an address. With `read` its user and password can be read again; the rest
 // must stay as it is.
-template <class Place>
-Result<Place> ParseReadable(std::string_view address, ReadAddress read,
-                            Result<Place> (*parse)(std::string_view)) {
-  auto place = parse(address);
-  if (!place || !read) {
-    return place;
+template <class Endpoint>
+Result<Endpoint> ParseReadable(std::string_view address, ReadAddress read,
+                               Result<Endpoint> (*parse)(std::string_view)) {
+  auto endpoint = parse(address);
+  if (!endpoint || !read) {
+    return endpoint;
   }
-  place->read_login = [read = std::move(read), parse,
-                       server = ToString(*place)]() -> Result<UserAndPassword> {
+  endpoint->read_login = [read = std::move(read), parse,
+                          server = ToString(*endpoint)]() -> Result<UserAndPassword> {
     const auto text = read();
     if (!text) {
       return text.error();
@@ -126,7 +126,7 @@ Result<Place> ParseReadable(std::string_view address, ReadAddress read,
     }
     return UserAndPassword{now->user, now->password};
   };
-  return place;
+  return endpoint;
 }
 
 }  // namespace oncemq

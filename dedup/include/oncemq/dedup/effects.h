@@ -9,15 +9,15 @@
 //   if (booked.error().code == Code::kInvalid) return Reject{booked.error().message};
 //   return Retry{};
 //
-// Promise: a handler reads its own writes and those of earlier messages in the same run. Rows
+// Promise: a handler reads its own writes and those of earlier messages in the same batch. Rows
 // belong to one partition.
 //
 // Limits: two runs of one partition may be at work at the same time, with different keys. Change a
-// row that messages of different keys share by Add(), or Watch() it: the later run is not written
+// row that messages of different keys share by Add(), or Watch() it: the later batch is not written
 // then, and its messages come again.
 //
-// Failure: Status, with nothing changed. kFull: too many bytes in one run. kInvalid: a key that is
-// empty or too long, or a sum that leaves int64_t.
+// Failure: Status, with nothing changed. kFull: too many bytes in one batch. kInvalid: a key that
+// is empty or too long, or a sum that leaves int64_t.
 //
 // Thread safety: none; belongs to the handler's call. ScanEffects() (local_window.h) reads them
 // from outside, once no process holds the store.
@@ -33,21 +33,23 @@
 
 namespace oncemq {
 
-// A run is many messages: what its earlier ones have written is missing to its later ones. Who is
-// told kFull answers Retry, and begins the next run with all of it.
+// A batch is many messages: what its earlier ones have written is missing to its later ones. Who is
+// told kFull answers Retry, and begins the next batch with all of it.
 inline constexpr size_t kMaxEffectKeyBytes = 4'096;
-inline constexpr size_t kMaxEffectBytes = size_t{64} << 20;  // of keys and values of one run
+inline constexpr size_t kMaxEffectBytes = size_t{64} << 20;  // of keys and values of one batch
 
 class Effects {
  public:
   virtual Result<std::optional<std::string>> Get(std::string_view key) = 0;
-  // As Get, and the run rests on that row: it is written only if the row in the store is then as it
-  // is now. So who changes a row that others watch must never write the bytes of an earlier time.
+  // As Get, and the batch rests on that row: it is written only if the row in the store is then as
+  // it is now. So who changes a row that others watch must never write the bytes of an earlier
+  // time.
   virtual Result<std::optional<std::string>> Watch(std::string_view key) = 0;
   virtual Status Put(std::string_view key, std::string_view value) = 0;
   virtual Status Delete(std::string_view key) = 0;
-  // A row that is a sum: 8 bytes, little-endian; one that is not there is 0. Sums that several runs
-  // change at the same time come out right, so what Get() says of them may be old by the end.
+  // A row that is a sum: 8 bytes, little-endian; one that is not there is 0. Sums that several
+  // batches change at the same time come out right, so what Get() says of them may be old by the
+  // end.
   virtual Status Add(std::string_view key, int64_t delta) = 0;
 
  protected:
@@ -60,7 +62,7 @@ std::optional<int64_t> SumOf(std::string_view value);
 class SqlEffects;
 class Window;
 
-// The effects of one run, message by message. For the code that drives handlers.
+// The effects of one batch, message by message. For the code that drives handlers.
 class EffectBatch {
  public:
   virtual ~EffectBatch() = default;

@@ -6,7 +6,7 @@
 //
 // Promise: the contract of Window. Answers are committed. A finished
 // id is known for at least `remember` of log time, at the slowest partition of the scope. At the
-// level atomic the effects of a run and its markers are one transaction (sql_effects.h).
+// level atomic the effects of a batch and its markers are one transaction (sql_effects.h).
 //
 // Limits: PostgreSQL 14 or later. synchronous_commit decides how much a commit survives. After a
 // restart of the server calls for partitions opened before answer kRegressed until Open().
@@ -14,7 +14,7 @@
 //
 // Failure: kInvalid for a wrong address, an older server, missing tables or rights, and a scope
 // of another group, kind of ids or times. kRefused for a login. kUnavailable and kTimeout for
-// outages and locks of others, and for RaiseOwn() during a run of the earlier owner.
+// outages and locks of others, and for RaiseOwnerEpoch() during a batch of the earlier owner.
 //
 // Thread safety: any thread; calls run in parallel, each over a connection of its own.
 #pragma once
@@ -53,7 +53,7 @@ struct PostgresWindowOptions {
   // Raise both for a server far away. A gate needs them short (GateOptions::within).
   milliseconds connect{1'000};
   milliseconds call{2'000};  // one statement and its answer
-  // Between two statements of a run's transaction; then the server ends it. Raise it for handlers
+  // Between two statements of a batch's transaction; then the server ends it. Raise it for handlers
   // that compute longer, and lower it where their rows must be free soon.
   milliseconds idle{10'000};
   // One for each worker, and two for partitions and leases: raise it with the workers.

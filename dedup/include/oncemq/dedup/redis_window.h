@@ -74,8 +74,8 @@ struct RedisWindowOptions {
 
 WindowCapabilities RedisWindowCapabilities(bool partition_owned = false);
 
-// The address as of RedisPlace (clients/redis_place.h). Blocks: for four calls. The capabilities
-// say whether the server keeps its data over a restart (survives_restart).
+// The address as of RedisEndpoint (clients/redis_endpoint.h). Blocks: for four calls. The
+// capabilities say whether the server keeps its data over a restart (survives_restart).
 Result<std::unique_ptr<Window>> OpenRedisWindow(std::string_view address,
                                                 const RedisWindowOptions& options);
 

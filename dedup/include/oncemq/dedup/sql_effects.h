@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SqlEffects: the transaction that a run of messages shares with the markers of their ids, at the
+// SqlEffects: the transaction that a batch of messages shares with the markers of their ids, at the
 // level atomic in a SQL database. Either all of it is there after a crash, or nothing.
 //
 //   const auto moved = context.sql()->Run({
@@ -10,14 +10,14 @@
 //   return Retry{};
 //
 // Promise: a statement that the database refuses costs its message alone: all its writes are taken
-// back, and the run goes on with the next one.
+// back, and the batch goes on with the next one.
 //
 // Limits: statements that begin or end a transaction are refused. At most 50 messages with Run()
 // share a transaction, and their rows stay locked until it ends (docs/windows.md).
 //
 // Failure: kInvalid is about the content of the statement; answer Reject to it alone. kInternal:
 // the statement does not fit the database. kFenced: another process has the id. kUnavailable,
-// kTimeout: the run comes again. After any failure the message cannot be Done.
+// kTimeout: the batch comes again. After any failure the message cannot be Done.
 //
 // Thread safety: none; belongs to the handler's call.
 #pragma once
@@ -30,9 +30,9 @@ namespace oncemq {
 class SqlEffects : public SqlSession {
  public:
   // Records the statement: it is sent together with the COMMIT, in one round trip for the whole
-  // run. For statements that are not refused as a rule: a refusal costs the run, its messages come
-  // again one by one, and the partition stops at the one whose statement is refused, whatever for.
-  // Values are copied. Arrays are kInvalid.
+  // batch. For statements that are not refused as a rule: a refusal costs the batch, its messages
+  // come again one by one, and the partition stops at the one whose statement is refused, whatever
+  // for. Values are copied. Arrays are kInvalid.
   virtual Status Add(const SqlStatement& statement) = 0;
 
  protected:

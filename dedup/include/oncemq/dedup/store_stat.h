@@ -17,10 +17,10 @@ namespace oncemq {
 struct PartitionStat {
   uint32_t source = 0;
   int32_t partition = 0;
-  Own own = 0;                     // issued last
+  OwnerEpoch owner_epoch = 0;      // issued last
   int64_t frontier = -1;           // of the last acknowledged commit that it was told; -1: of none
   LogTime watermark = kNoLogTime;  // log time there
-  int64_t known_from = 0;          // as in Known
+  int64_t known_from = 0;          // as in StoreKnowledge
   int64_t known_to = 0;
   int64_t announced = -1;
   bool pins = false;  // nothing is forgotten that it has not passed: no other is further behind

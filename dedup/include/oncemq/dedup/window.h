@@ -47,7 +47,7 @@ struct Coordinates {
 
 // The ownership fence of a partition, issued by the window's store; 0 for callers that own none
 // (gate, replay).
-using Own = uint64_t;
+using OwnerEpoch = uint64_t;
 
 // Log time: the time stamp of a record in its log. It runs with the log, not with a clock.
 using LogTime = std::chrono::sys_time<milliseconds>;
@@ -63,7 +63,7 @@ inline constexpr milliseconds kLongestKeep = 100 * kLongestClaim;
 enum class MarkerState : uint8_t { kNone, kOpen, kDone, kParked, kHanded };
 std::string_view ToString(MarkerState state);
 
-enum class Answer : uint8_t {
+enum class ClaimVerdict : uint8_t {
   kGranted,        // run the effect
   kDuplicate,      // its effect is on record
   kInFlight,       // somebody may be running it now: wait for the outcome
@@ -73,13 +73,13 @@ enum class Answer : uint8_t {
   kIncomplete,     // the window does not know this id's range
   kFenced,         // the caller's ownership of the partition is over
 };
-std::string_view ToString(Answer answer);
+std::string_view ToString(ClaimVerdict answer);
 
 struct ClaimRequest {
   std::string_view id;
   Token token;  // the same again when a reply was lost
   Coordinates at;
-  Own own = 0;
+  OwnerEpoch owner_epoch = 0;
   uint32_t fingerprint = 0;   // of the payload; 0: not taken
   LogTime time = kNoLogTime;  // of the record
   // The delivery lies at or above the highest frontier that its partition ever committed, so nobody
@@ -97,7 +97,7 @@ struct ClaimRequest {
 };
 
 struct ClaimAnswer {
-  Answer answer = Answer::kIncomplete;
+  ClaimVerdict answer = ClaimVerdict::kIncomplete;
   bool same_delivery = false;  // with kDuplicate: the marker has our coordinates (own redelivery)
   // With kGranted, or in its place (not_if_uncertain): an earlier attempt may have had its effect.
   bool uncertain = false;
@@ -151,7 +151,7 @@ struct RenewRequest {
 struct RestoreRequest {
   std::string_view id;
   Coordinates at;
-  Own own = 0;
+  OwnerEpoch owner_epoch = 0;
   LogTime time = kNoLogTime;  // as in CompleteRequest
   uint32_t fingerprint = 0;   // of the payload of the copy that ran; 0: not known
 };
@@ -165,7 +165,7 @@ struct StoreName {
 };
 
 // The knowledge of such a window about a partition.
-struct Known {
+struct StoreKnowledge {
   // Of each offset of [from, to) it is on record here what became of it, or it was and has been
   // forgotten by age: then the horizon says so (rules 26, 27). What was refused without a claim
   // leaves nothing here, and is taken for nothing (docs/adr/0010). Equal: of none.
@@ -181,7 +181,7 @@ struct Known {
   uint32_t source = 0;
   // Changes are gone that this process was told of as made, or, in a shared store, may be gone that
   // a former owner made. Of the first it is said once, by the opening that finds it.
-  bool regressed = false;
+  bool lost_writes = false;
   // Changes that are gone were made after it. Nothing: the store cannot tell.
   std::optional<BootTime> lost_since = {};
 };
@@ -190,11 +190,11 @@ struct Known {
 struct Announcement {
   uint32_t source = 0;
   int32_t partition = 0;
-  int64_t from = 0;  // as in Known
+  int64_t from = 0;  // as in StoreKnowledge
   int64_t to = 0;
   int64_t offset = 0;
   std::string_view metadata;
-  Own own = 0;  // of the commit
+  OwnerEpoch owner_epoch = 0;  // of the commit
   // False: ids of the partition that the store has lost are not all known again.
   bool whole = true;
 };
@@ -203,15 +203,15 @@ struct Announcement {
 struct Progress {
   uint32_t source = 0;
   int32_t partition = 0;
-  Own own = 0;
+  OwnerEpoch owner_epoch = 0;
   int64_t frontier = 0;
   LogTime watermark = kNoLogTime;  // log time at the frontier; kNoLogTime: not known
-  uint64_t incarnation = 0;        // that the commit named (Known); 0: none
+  uint64_t incarnation = 0;        // that the commit named (StoreKnowledge); 0: none
 };
 
 // Whether a guarded change was made (also when an earlier, unanswered request of the same token had
 // made it), or the marker is not the caller's any more.
-enum class Change : uint8_t {
+enum class MarkerChange : uint8_t {
   kMade,
   kFenced,
   kInFlight,  // of Restore() only: somebody else may be running the id
@@ -335,14 +335,15 @@ class Window {
   // answered kFenced before this and after Close(). kRegressed, of any other call: the store has
   // lost changes that it had acknowledged. No call is answered before Open(), so that an assignment
   // compares the store with the commit.
-  virtual Result<Known> Open(const StoreName& name);
+  virtual Result<StoreKnowledge> Open(const StoreName& name);
   // The partition is given back: the next owner may open the store. Calls that are under way end.
   virtual void Close(uint32_t source, int32_t partition);
 
   // Issues a new ownership fence for the partition: above every earlier one of this store, and at
   // least `floor`, which a caller takes from what the last owner wrote elsewhere. Older ones are
   // refused from now on. kUnavailable also while another owner writes or raises: ask again.
-  virtual Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) = 0;
+  virtual Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t source, int32_t partition,
+                                             OwnerEpoch floor) = 0;
 
   // none -> open, or why not. answers.size() >= requests.size(), likewise below.
   virtual Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) = 0;
@@ -350,11 +351,12 @@ class Window {
   // open -> done. Judged by the token alone: a late truth is kept, also after the ownership is
   // gone, the lease has ended or the claim was released as uncertain, as long as nobody else has
   // claimed the id.
-  virtual Status Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) = 0;
+  virtual Status Complete(std::span<const CompleteRequest> requests,
+                          std::span<MarkerChange> answers) = 0;
 
-  // A batch for the effects of one run of the partition, level atomic. `granted`: the claims of the
-  // run; their ids outlive the batch. kInvalid: the window does not carry it. It must not outlive
-  // the window.
+  // Collects the effects of one batch of the partition, level atomic. `granted`: the claims of the
+  // batch; their ids outlive the result. kInvalid: the window does not carry it. It must not
+  // outlive the window.
   virtual Result<std::unique_ptr<EffectBatch>> NewEffects(uint32_t source, int32_t partition,
                                                           std::span<const ClaimRequest> granted);
 
@@ -364,31 +366,33 @@ class Window {
   // are of one partition. kInvalid, and nothing is written: another window made the batch, or there
   // is no request, so that no marker would stand for the effects.
   virtual Status CompleteWith(EffectBatch& effects, std::span<const CompleteRequest> requests,
-                              std::span<Change> answers);
+                              std::span<MarkerChange> answers);
 
   // open -> none, or open without a holder if this attempt or an earlier one has failed or is
   // uncertain; then the next claim is granted at once, and told. Another token's claim and a
   // finished or parked id are left alone (kFenced); an id without a marker is released already
   // (kMade). Counts of failed attempts are kept for ids of partitions only, and where claims are
   // stored. They decide nothing: an engine may drop the oldest ones (docs/policies.md).
-  virtual Status Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) = 0;
+  virtual Status Release(std::span<const ReleaseRequest> requests,
+                         std::span<MarkerChange> answers) = 0;
 
   // open -> parked. Precondition: the record with that entry number is acknowledged. kFull: no more
   // ids can be parked, and repeating does not help, since parked ids stay.
-  virtual Status Park(std::span<const ParkRequest> requests, std::span<Change> answers) = 0;
+  virtual Status Park(std::span<const ParkRequest> requests, std::span<MarkerChange> answers) = 0;
 
   // Moves the end of the lease to now + lease, at most max_lease after the grant; also of a lease
   // that has ended less than max_lease after the grant, while nobody took the id over. A request
   // with a lease of its own ends at most kLongestClaim after the grant. Refused once the ownership
   // that the claim was made under is over.
-  virtual Status Renew(std::span<const RenewRequest> requests, std::span<Change> answers) = 0;
+  virtual Status Renew(std::span<const RenewRequest> requests, std::span<MarkerChange> answers) = 0;
 
   // none -> done, for deliveries that the commit calls finished (rule 29), and open -> done where
   // the same coordinates were claimed under a lower ownership, nobody holds the claim, or its lease
   // has ended. kMade also when a done, parked or handed marker was there already. kFenced: the
   // caller's ownership of the partition is over. kInFlight: somebody else may be running the id,
   // which is left alone; the caller asks again later.
-  virtual Status Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) = 0;
+  virtual Status Restore(std::span<const RestoreRequest> requests,
+                         std::span<MarkerChange> answers) = 0;
 
   // Comes before each commit and has to be answered before it is sent: makes what was answered so
   // far survive as the engine is configured to, since what a commit calls finished must not be
@@ -402,7 +406,7 @@ class Window {
   // 24). An id is as old as its record. It is not older than its partition's watermark was when it
   // was finished: an old stamp is no reason to forget it early. kFenced: the caller's ownership is
   // over, or it has none; its progress is not kept. A negative frontier is kInvalid.
-  virtual Status Committed(std::span<const Progress> progress, std::span<Change> answers);
+  virtual Status Committed(std::span<const Progress> progress, std::span<MarkerChange> answers);
 
   // A plain look. Never the base of a decision to run.
   virtual Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) = 0;
@@ -418,7 +422,8 @@ class Window {
 
   // By an operator's hand: a finished or parked id becomes new, so its next delivery runs. kFenced:
   // nothing is known of it, or a claim of it is open. kInvalid: this window has no such call.
-  virtual Status ForgetByHand(std::span<const std::string_view> ids, std::span<Change> answers);
+  virtual Status ForgetByHand(std::span<const std::string_view> ids,
+                              std::span<MarkerChange> answers);
 
   // Drops ids that have aged, as Committed() does in steps, for at most about `within`; how many.
   // kInvalid: this window has no such call.

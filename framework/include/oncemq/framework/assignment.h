@@ -47,11 +47,11 @@ struct Assignment {
   History history = History::kNone;
   std::string cluster;  // the source fills it in
   // The window's store has lost changes that this process was told of.
-  bool store_regressed = false;
+  bool store_lost_writes = false;
   // It has not all that the commit calls finished, or may have lost more. Ids of the partition are
   // not known to other partitions until they are finished, or read, once more.
   bool window_lacks = false;
-  std::optional<BootTime> lost_since;  // as of Known
+  std::optional<BootTime> lost_since;  // as of StoreKnowledge
   std::string notice;  // for the log, where something unusual was found and accepted; else empty
 
   void AddNotice(std::string_view text) {

@@ -25,10 +25,11 @@ struct CommitMetadata {
   uint64_t scope = 0;            // stable hash of app / namespace / group / handler
   uint32_t recipe = 1;           // version of the id and key recipe
   uint64_t source_identity = 0;  // which log this offset belongs to
-  uint64_t own = 0;              // ownership fence of the writer
-  uint64_t incarnation = 0;      // of the store that it rests on (Known in window.h); 0: none
-  int64_t since = 0;             // the oldest offset that this scope's records cover
-  int64_t top = 0;               // the highest offset ever committed
+  uint64_t owner_epoch = 0;      // ownership fence of the writer
+  // of the store that it rests on (StoreKnowledge in window.h); 0: none
+  uint64_t incarnation = 0;
+  int64_t since = 0;  // the oldest offset that this scope's records cover
+  int64_t top = 0;    // the highest offset ever committed
   // The owner gave the partition back in order: it has begun nothing that is unfinished but the
   // offsets of `abandoned`, whose handlers may still run or may have had their effect.
   bool clean = false;

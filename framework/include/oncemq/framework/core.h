@@ -4,9 +4,10 @@
 // the same object code.
 //
 //   at the start of an assignment (rule 9):
-//     Assign -> RaiseOwn -> OwnRaised -> Commit (confirm) -> CommitAnswered -> admission opens
+//     Assign -> RaiseOwnerEpoch -> OwnerEpochRaised -> Commit (confirm) -> CommitAnswered
+//         -> admission opens
 //   for each message:
-//     Admit -> TakeRun -> (run machine, window, handler) -> Settle -> Commit
+//     Admit -> TakeBatch -> (batch machine, window, handler) -> Settle -> Commit
 //   at the end of an assignment (rule 21):
 //     Revoke -> running deliveries end or the deadline passes -> Commit (last) -> GiveBack
 //
@@ -29,8 +30,8 @@
 #include <variant>
 #include <vector>
 
+#include "oncemq/framework/batch.h"
 #include "oncemq/framework/commit_metadata.h"
-#include "oncemq/framework/run.h"
 #include "oncemq/ordering/frontier.h"
 
 namespace oncemq {
@@ -112,10 +113,11 @@ struct AssignFacts {
   int64_t known_from = 0;
 };
 
-struct RaiseOwnAction {
+struct RaiseOwnerEpochAction {
   PartitionId partition;
   uint32_t epoch;
-  Own floor;  // above what the last commit says of its writer, whatever clock and store that had
+  // above what the last commit says of its writer, whatever clock and store that had
+  OwnerEpoch floor;
 };
 struct CommitAction {
   PartitionId partition;
@@ -138,7 +140,7 @@ struct StopAction {
   int64_t offset;
   std::string why;
 };
-using Action = std::variant<RaiseOwnAction, CommitAction, GiveBackAction, StopAction>;
+using Action = std::variant<RaiseOwnerEpochAction, CommitAction, GiveBackAction, StopAction>;
 
 enum class CommitReply : uint8_t {
   kAcknowledged,
@@ -183,7 +185,7 @@ std::string_view ToString(PartitionPhase phase);
 struct PartitionStatus {
   PartitionPhase phase = PartitionPhase::kNone;
   uint32_t epoch = 0;
-  Own own = 0;
+  OwnerEpoch owner_epoch = 0;
   int64_t frontier = 0;     // lowest unfinished offset
   int64_t committed = -1;   // acknowledged by the broker; -1: nothing yet
   int64_t next_offset = 0;  // the lowest that may still be admitted
@@ -200,7 +202,7 @@ enum class OpenState : uint8_t {
   kQueued,    // for its turn: its key, its id, or its partition
   kRunning,   // it is with a worker
   kRetrying,  // its handler asked for another attempt
-  kClaimed,   // another process, or an earlier run, has the claim of its id
+  kClaimed,   // another process, or an earlier batch, has the claim of its id
   kOwed,      // it is handled, and its marker or record is not written yet
 };
 std::string_view ToString(OpenState state);
@@ -223,7 +225,8 @@ class Core {
 
   // --- assignment
   void Assign(PartitionId partition, const AssignFacts& facts, BootTime now);
-  void OwnRaised(PartitionId partition, uint32_t epoch, const Result<Own>& own, BootTime now);
+  void OwnerEpochRaised(PartitionId partition, uint32_t epoch,
+                        const Result<OwnerEpoch>& owner_epoch, BootTime now);
   void CommitAnswered(PartitionId partition, uint64_t number, CommitReply reply, BootTime now);
   // Hands queued deliveries back at once, waits for running ones until the deadline, then commits
   // and gives back.
@@ -243,13 +246,13 @@ class Core {
   // Every message below `end` is admitted. So the next commit passes what else lies there, once
   // these are finished: aborted messages, markers of transactions, gaps of compaction.
   void ReadTo(PartitionId partition, int64_t end);
-  // Fills `run` with the heads of ready lanes, at most `limit` messages (and CoreOptions::run);
-  // false when nothing may run now. Applied messages whose marker is owed come first, in runs of
+  // Fills `batch` with the heads of ready lanes, at most `limit` messages (and CoreOptions::run);
+  // false when nothing may run now. Applied messages whose marker is owed come first, in batches of
   // their own: so no completion waits for the claims and handlers of other messages.
-  bool TakeRun(Run& run, BootTime now, uint32_t limit = UINT32_MAX);
+  bool TakeBatch(MessageBatch& batch, BootTime now, uint32_t limit = UINT32_MAX);
   void Settle(std::span<Settlement> settlements, BootTime now);
   // Appends the claims of all deliveries that have an outcome and are not settled, for renewal
-  // (rule 13): also of those in a run. The process half of each token is left to the caller.
+  // (rule 13): also of those in a batch. The process half of each token is left to the caller.
   void FindOwedClaims(std::vector<HeldClaim>& claims) const;
   // Appends the messages that have to be copied since the last look, each once. None of them is
   // with a worker, so nobody reads them until Replace(), which has to be the next call. Looks again

@@ -61,12 +61,12 @@ class MessageLocks;
 // What the runtime knows about this call.
 class Context {
  public:
-  Context(std::string_view id, Token token, Own own, uint32_t attempt, bool uncertain,
-          const std::stop_token& stop, EffectBatch* effects = nullptr,
+  Context(std::string_view id, Token token, OwnerEpoch owner_epoch, uint32_t attempt,
+          bool uncertain, const std::stop_token& stop, EffectBatch* effects = nullptr,
           MessageLocks* locks = nullptr)
       : id_(id),
         token_(token),
-        own_(own),
+        owner_epoch_(owner_epoch),
         attempt_(attempt),
         uncertain_(uncertain),
         stop_(stop),
@@ -80,7 +80,7 @@ class Context {
   // The partition's ownership fence, for targets that read before they write: rises from owner to
   // owner, by the window's store and by the last commit. Where both are gone (an operator's reset)
   // it rises as far as the clocks of the machines agree.
-  Own fence() const { return own_; }
+  OwnerEpoch fence() const { return owner_epoch_; }
   Token token() const { return token_; }
   // 1 for the first call. Grows by one with every further call for this delivery; attempts of
   // earlier owners are counted as far as the window still knows of them. At the opaque level a call
@@ -120,11 +120,11 @@ class Context {
  private:
   std::string_view id_;
   Token token_;
-  Own own_;
+  OwnerEpoch owner_epoch_;
   uint32_t attempt_;
   bool uncertain_;
   const std::stop_token&
-      stop_;  // the run's: a copy for each message would cost two shared counters
+      stop_;  // the batch's: a copy for each message would cost two shared counters
   EffectBatch* effects_;
   MessageLocks* locks_;
 };

@@ -21,9 +21,9 @@
 #include <utility>
 #include <vector>
 
+#include "oncemq/framework/batch_machine.h"
 #include "oncemq/framework/core.h"
 #include "oncemq/framework/handler.h"
-#include "oncemq/framework/run_machine.h"
 
 namespace oncemq {
 
@@ -65,7 +65,7 @@ enum class ConflictPolicy : uint8_t { kDetect, kIgnore };
 
 // What becomes of a message whose id is missing or empty, where a window is used.
 enum class MissingId : uint8_t {
-  kRefuse,       // as RunPolicy::reject says
+  kRefuse,       // as BatchPolicy::reject says
   kPass,         // handled without the window, at least once; Context::id() is empty then
   kCoordinates,  // topic, partition and offset are its id: only redeliveries are recognised
 };
@@ -73,7 +73,7 @@ enum class MissingId : uint8_t {
 // What becomes of a message without a key; an empty key is a key.
 enum class NullKey : uint8_t {
   kUnordered,  // a lane of its own: in no order to any other
-  kRefuse,     // as RunPolicy::reject says
+  kRefuse,     // as BatchPolicy::reject says
   kOneLane,    // with Order::kKey: in order among themselves, in each partition
 };
 
@@ -101,7 +101,7 @@ struct RuntimeOptions {
   // Its scope is filled in from app / namespace / group / handler.
   CoreOptions core;
   // Its level is that of the window; one that is said here too must be the same.
-  RunPolicy policy;
+  BatchPolicy policy;
   // With the next two and the group: the scope of every id.
   std::string app = "default";
   std::string name_space = "default";
@@ -118,7 +118,7 @@ struct RuntimeOptions {
   std::string id_header = "message-id";
   MissingId missing_id = MissingId::kRefuse;
   NullKey null_key = NullKey::kUnordered;
-  // The same id with another payload (rule 18): refused as RunPolicy::reject says, or taken for a
+  // The same id with another payload (rule 18): refused as BatchPolicy::reject says, or taken for a
   // copy. Needs a window that keeps fingerprints.
   ConflictPolicy conflicts = ConflictPolicy::kDetect;
   // 0: handlers run on the poll thread until one turns out to block.

@@ -23,6 +23,6 @@ struct StoreRules {
 
 // Sets where to read and to start, and what the store will know then. Errors are incidents: the
 // text says what was found, and what a person may do.
-Status FitStore(const Known& known, const StoreRules& rules, Assignment& assignment);
+Status FitStore(const StoreKnowledge& known, const StoreRules& rules, Assignment& assignment);
 
 }  // namespace oncemq

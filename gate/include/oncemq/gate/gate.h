@@ -150,7 +150,7 @@ class Ticket {
   ~Ticket();  // without a word before: as GateOptions::dropped says
 
   // Whether it still waits for a word.
-  explicit operator bool() const { return held_ != nullptr; }
+  explicit operator bool() const { return operation_ != nullptr; }
   std::string ref() const;  // of the operation; empty without one
   // An earlier attempt may have had its effect (GateOptions::Uncertain::kPermit).
   bool uncertain() const;
@@ -177,12 +177,12 @@ class Ticket {
 
  private:
   friend class GateCore;
-  struct Held;
-  explicit Ticket(std::unique_ptr<Held> held);
+  struct Operation;
+  explicit Ticket(std::unique_ptr<Operation> held);
   Status Say(bool with_result, std::string_view result);
   void Drop();
 
-  std::unique_ptr<Held> held_;
+  std::unique_ptr<Operation> operation_;
 };
 
 struct PreAnswer {

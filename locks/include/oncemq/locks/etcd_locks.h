@@ -34,8 +34,9 @@ struct EtcdLockOptions {
 LockCapabilities EtcdLockCapabilities();
 
 // Promise: fair, shared, fenced; a hand-over wakes one waiter; a member that is lost costs no hold.
-// A fence is the revision that created the ask, so an idle name leaves nothing behind; of readers
-// that hold at one time it follows the order of their asks. Those who wait have a connection each.
+// A fence is the revision that created the request, so an idle name leaves nothing behind; of
+// readers that hold at one time it follows the order of their requests. Those who wait have a
+// connection each.
 //
 // The address: etcd://[user[:password]@]host[:port][,host[:port]...], members of one cluster.
 // Failures: kInvalid for what can't be used: an etcd older than 3.4; wrong addresses, names and

@@ -28,14 +28,14 @@ struct HeldLease;
 struct Hold;
 
 // Why a hold ended before it was released.
-enum class Lost : unsigned char {
+enum class LeaseLoss : unsigned char {
   kNot,       // it did not
   kDeadline,  // no renewal was acknowledged in time
   kTaken,     // the store ended it: evicted, forgotten, or its lease had run out there
   kTooLong,   // max_hold is over, or the moment that ends it in any case has come
   kClosed,    // its domain was closed
 };
-std::string_view ToString(Lost lost);
+std::string_view ToString(LeaseLoss lost);
 
 enum class Released : unsigned char {
   kYes,
@@ -71,13 +71,13 @@ class Lease {
   BootTime safe_until() const;
   // Without any I/O: held, and safe_until() is not reached.
   bool StillMine() const;
-  Lost lost() const;
+  LeaseLoss lost() const;
 
   // Asks the store, one round trip; renews. False: it is lost, and stop() will be requested.
   [[nodiscard]] Result<bool> Confirm() const;
   // For whose right to hold comes from elsewhere and turns out longer or shorter than was thought:
-  // the hold is lost then (Lost::kTooLong), however well it is renewed; at once if that has passed.
-  // Said again it counts anew, but a hold that is lost stays lost.
+  // the hold is lost then (LeaseLoss::kTooLong), however well it is renewed; at once if that has
+  // passed. Said again it counts anew, but a hold that is lost stays lost.
   void EndAt(BootTime end);
   // Gives it back. Afterwards this lease holds nothing. Bounded in time.
   Released Release();

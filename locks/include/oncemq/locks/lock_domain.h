@@ -48,7 +48,7 @@ struct LockOptions {
   // Time to stop in, before the lease ends; 0: a tenth of it. Raise it for work that stops slowly.
   milliseconds margin{0};
   // How long a place in the queue outlives its waiter.
-  milliseconds place{5'000};
+  milliseconds queue_lease{5'000};
   // How long a failing store is asked again, in one Acquire. Lower it for callers in a hurry.
   milliseconds patience{10'000};
   std::string who;  // for people, after host and process
@@ -102,7 +102,7 @@ Status CheckLockOptions(const LockOptions& options, const LockCapabilities& can)
 // `patience`.
 //
 // **Thread safety:** any thread. End a wait by `stop`, never by pthread_cancel. No call may be
-// under way at the destruction. It ends its holds (Lost::kClosed) in bounded time; leases may
+// under way at the destruction. It ends its holds (LeaseLoss::kClosed) in bounded time; leases may
 // outlive it and hold nothing then.
 class LockDomain {
  public:

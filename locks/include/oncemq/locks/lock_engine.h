@@ -24,8 +24,8 @@ enum class LockMode : unsigned char {
   // Readers. Several hold at a time, each under a fence of its own, so a target that remembers one
   // fence cannot guard what they do: the latest one would shut out those who hold beside it.
   kShared,
-  // A semaphore. Holds of a name are granted as long as fewer than the ask's own limit are there.
-  // They exclude the other modes. Of their fences the same is true.
+  // A semaphore. Holds of a name are granted as long as fewer than the request's own limit are
+  // there. They exclude the other modes. Of their fences the same is true.
   kCounted,
 };
 std::string_view ToString(LockMode mode);
@@ -42,43 +42,43 @@ struct LockCapabilities {
   bool fair = false;               // serves waiters in the order in which they came
   bool unfair = false;             // lets a newcomer pass those who wait, if it asks for that
   bool shared = false;             // knows readers and writers
-  bool counted = false;            // grants a name to as many as an ask allows
+  bool counted = false;            // grants a name to as many as a request allows
   bool wakes = false;              // tells a waiter when its turn may have come
   bool fence = false;              // each grant of a name has a greater fence than all before it
   bool survives_failover = false;  // a grant outlives the loss of one server of the store
   bool long_holds = false;         // suits holds of minutes and hours
   bool seals = false;              // can refuse those who did not hear of a switch
   bool lists = true;               // can say which names are held; else Names() is kInvalid
-  bool epochs = true;              // answers asks of a switchboard, which come in its epochs
+  bool epochs = true;              // answers requests of a switchboard, which come in its epochs
   // Longer ones are refused. A store may allow less still, which is known when it was asked.
   milliseconds longest_lease = kLongestLease;
 };
 
 // The longest name; names are bytes, any of them.
 inline constexpr size_t kLongestLockName = 1024;
-// The highest limit of a counted hold: all that is held of a name is looked at in each ask.
+// The highest limit of a counted hold: all that is held of a name is looked at in each request.
 inline constexpr uint32_t kMostCounted = 1'000;
 
-struct LockAsk {
+struct AcquireRequest {
   std::string_view name;
-  // Names this ask. Asked again it recognises itself: a holder gets the same fence and its lease
-  // from now on, a waiter keeps its place.
+  // Names this request. Asked again it recognises itself: a holder gets the same fence and its
+  // lease from now on, a waiter keeps its queue position.
   Token token;
   LockMode mode = LockMode::kExclusive;
-  bool queue = true;     // false: granted now, or nothing is left behind
-  bool barge = false;    // may pass those who wait; those who can hold together pass no others
-  milliseconds lease;    // how long a grant lasts unless it is extended
-  milliseconds place;    // how long a place in the queue lasts unless it is asked for again
-  std::string_view who;  // told to people who ask who holds or waits
-  uint32_t epoch = 0;    // of the switchboard, as the asker knows it; leads the fence
-  bool fenced = false;   // all that is done under the hold is checked by its fence
-  uint32_t limit = 0;    // of a counted one, from 1: how many may hold, with this one
+  bool queue = true;         // false: granted now, or nothing is left behind
+  bool barge = false;        // may pass those who wait; those who can hold together pass no others
+  milliseconds lease;        // how long a grant lasts unless it is extended
+  milliseconds queue_lease;  // how long a queue position lasts without another request
+  std::string_view who;      // told to people who ask who holds or waits
+  uint32_t epoch = 0;        // of the switchboard, as the asker knows it; leads the fence
+  bool fenced = false;       // all that is done under the hold is checked by its fence
+  uint32_t limit = 0;        // of a counted one, from 1: how many may hold, with this one
 };
 
 struct LockAnswer {
   enum class Kind : unsigned char {
     kGranted,
-    kQueued,  // has a place; ask again when woken, and before the place ends
+    kQueued,  // has a queue position; ask again when woken, and before it ends
     kBusy,    // others have it, or wait before it; nothing is left behind
     kSealed,  // asked in another epoch than the store is sealed with; nothing was changed
   };
@@ -87,7 +87,7 @@ struct LockAnswer {
   milliseconds again{0};  // not granted: then what is ahead may have ended without a word
 };
 
-// A hold, or a place, as its owner knows it.
+// A hold, or a queue position, as its owner knows it.
 struct LockClaim {
   std::string_view name;
   Token token;
@@ -105,7 +105,7 @@ enum class Extended : unsigned char {
 };
 enum class Freed : unsigned char {
   kYes,
-  kNotHeld,  // no hold of this token; a place of it is given up
+  kNotHeld,  // no hold of this token; a queue position of it is given up
 };
 
 // What people see of a name.
@@ -114,7 +114,7 @@ struct LockView {
     bool holds = false;  // else it waits
     LockMode mode = LockMode::kExclusive;
     Fence fence;
-    milliseconds left{0};  // of lease or place
+    milliseconds left{0};  // of the lease or the queue position
     std::string who;
   };
   std::string name;
@@ -143,9 +143,11 @@ class LockEngine {
   virtual ~LockEngine() = default;
   virtual const LockCapabilities& capabilities() const = 0;
 
-  virtual Result<LockAnswer> Ask(const LockAsk& ask) = 0;
-  // Returns when the turn of a queued ask may have come, at `until`, or when `stop` is requested.
-  virtual Status Await(const LockAsk& ask, BootTime until, const std::stop_token& stop) = 0;
+  virtual Result<LockAnswer> Ask(const AcquireRequest& request) = 0;
+  // Returns when the turn of a queued request may have come, at `until`, or when `stop` is
+  // requested.
+  virtual Status Await(const AcquireRequest& request, BootTime until,
+                       const std::stop_token& stop) = 0;
   // One answer for each claim, or an error for all. An answer that does not come within the time of
   // the claims is an error, and the next call takes another connection.
   virtual Status Extend(std::span<const LockClaim> claims, std::span<Extended> answers) = 0;
@@ -160,13 +162,13 @@ class LockEngine {
   // Names in byte order, those behind `after`, at most `limit`.
   virtual Result<std::vector<std::string>> Names(std::string_view after, size_t limit) = 0;
 
-  // From its answer on, only asks of this epoch are granted, and their fences begin with it; what
-  // is held stays held. It never goes back: an earlier epoch changes nothing, so 0 is a question.
-  // Answers the epoch in force; 0 as long as nobody has sealed the store.
+  // From its answer on, only requests of this epoch are granted, and their fences begin with it;
+  // what is held stays held. It never goes back: an earlier epoch changes nothing, so 0 is a
+  // question. Answers the epoch in force; 0 as long as nobody has sealed the store.
   virtual Result<uint32_t> Seal(uint32_t epoch) = 0;
 
   // Told by a switchboard before a name is looked at: what epoch it grants in. Only an engine that
-  // keeps each epoch by itself needs to know; asks bring theirs.
+  // keeps each epoch by itself needs to know; requests bring theirs.
   virtual void InEpoch(uint32_t /*epoch*/) {}
 
   // The listener is told when the engine learns by itself that what was granted before now may have

@@ -3,8 +3,8 @@
 // the greatest fence; it is raised *before* what it protects is read, since a target that only
 // refuses lower fences at the write loses the update of a holder that read too early.
 //
-//   const auto place = ParseRedisPlace("redis://127.0.0.1:6379");  // oncemq/clients/redis_place.h
-//   const auto opened = place ? RedisClient::Open(*place) : place.error();
+//   const auto endpoint = ParseRedisEndpoint("redis://127.0.0.1:6379");  // redis_endpoint.h
+//   const auto opened = endpoint ? RedisClient::Open(*endpoint) : endpoint.error();
 //   if (!opened) return Reject{opened.error().message};
 //   RedisClient* const client = opened->get();
 //   const RedisFence fence(*client, "fence:account/42");

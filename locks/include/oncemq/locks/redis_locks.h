@@ -37,7 +37,7 @@ LockCapabilities RedisLockCapabilities();
 //
 // The address: redis://[user[:password]@]host[:port][/database], unix:///path[?db=database], or
 // redis-sentinel://[user[:password]@]host[:port][,host[:port]...]/master[/database]. Over TLS:
-// rediss:// and rediss-sentinel://, with what redis_place.h knows behind a ?.
+// rediss:// and rediss-sentinel://, with what redis_endpoint.h knows behind a ?.
 // Failures: kInvalid for what can't be used: a cluster, a server older than 5.0, one that may evict
 // keys (maxmemory-policy); wrong addresses and names. kRefused for a user or password that the
 // server does not take. Passwords are never repeated.

@@ -33,12 +33,12 @@ LockCapabilities RedlockCapabilities();
 
 // Promise: a grant, an extension and a seal are those of a majority. Masters that are gone or hang,
 // as long as they are a minority, hold nobody up: they are asked in the background until they are
-// back, and are then told first what was given back meanwhile. An ask that fails takes back what it
-// got, also where its answer was lost. A hold that a minority of masters lost goes on, and returns
-// to them with its next extension.
+// back, and are then told first what was given back meanwhile. A request that fails takes back what
+// it got, also where its answer was lost. A hold that a minority of masters lost goes on, and
+// returns to them with its next extension.
 //
 // The address: redlock://[user[:password]@]host[:port],host[:port],host[:port][,...][/database], 3
-// to 9 masters, an odd number; redlocks:// over TLS, with what redis_place.h knows behind a ?.
+// to 9 masters, an odd number; redlocks:// over TLS, with what redis_endpoint.h knows behind a ?.
 // Failures: kInvalid for what redis_locks.h says of one Redis, for two addresses that lead to one
 // server, and for readers; kUnavailable where no majority answers.
 //

@@ -95,8 +95,8 @@ class SwitchedLocks final : public LockEngine {
   LockSwitch Progress();
 
   const LockCapabilities& capabilities() const override;
-  Result<LockAnswer> Ask(const LockAsk& ask) override;
-  Status Await(const LockAsk& ask, BootTime until, const std::stop_token& stop) override;
+  Result<LockAnswer> Ask(const AcquireRequest& request) override;
+  Status Await(const AcquireRequest& request, BootTime until, const std::stop_token& stop) override;
   Status Extend(std::span<const LockClaim> claims, std::span<Extended> answers) override;
   Status Free(std::span<const LockClaim> claims, std::span<Freed> answers) override;
   Result<size_t> AskBack(std::string_view name) override;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Locks in ZooKeeper: a line of ephemeral nodes for each name.
+// Locks in ZooKeeper: a queue of ephemeral nodes for each name.
 //
 // Limits, first: a process that dies, or is cut off, holds its names until its *session* ends, not
 // until its leases do: 40 s unless said otherwise, and the servers have the last word (2 to 20 of

@@ -20,7 +20,7 @@
 
 #include "oncemq/base/clock.h"
 #include "oncemq/base/result.h"
-#include "oncemq/clients/etcd_place.h"
+#include "oncemq/clients/etcd_endpoint.h"
 
 namespace oncemq {
 
@@ -122,8 +122,8 @@ std::string EtcdEndOf(std::string_view prefix);
 // Thread safety: any thread.
 class EtcdClient {
  public:
-  // Asks once, so that a wrong place, password or version shows at the start.
-  static Result<std::unique_ptr<EtcdClient>> Open(const EtcdPlace& place,
+  // Asks once, so that a wrong endpoint, password or version shows at the start.
+  static Result<std::unique_ptr<EtcdClient>> Open(const EtcdEndpoint& endpoint,
                                                   const EtcdTimes& times = {},
                                                   size_t max_connections = 16);
   ~EtcdClient();
@@ -145,7 +145,7 @@ class EtcdClient {
   Status Watch(const EtcdWatch& what, BootTime until, const std::stop_token& stop,
                const std::function<bool(const EtcdEvent&)>& hears);
 
-  const EtcdPlace& place() const;
+  const EtcdEndpoint& endpoint() const;
 
  private:
   struct Parts;

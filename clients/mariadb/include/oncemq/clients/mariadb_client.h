@@ -13,15 +13,16 @@
 
 #include "oncemq/base/result.h"
 #include "oncemq/clients/sql_client.h"
-#include "oncemq/clients/sql_place.h"
+#include "oncemq/clients/sql_endpoint.h"
 
 namespace oncemq {
 
-Result<SqlPlace> ParseMariadbPlace(std::string_view url);
+Result<SqlEndpoint> ParseMariadbEndpoint(std::string_view url);
 
 // A server that takes no writes is refused. Sessions are REPEATABLE READ and strict; they end
 // statements of their own that run for longer than a call, and wait for a row for a second less.
-Result<std::unique_ptr<SqlClient>> OpenMariadb(const SqlPlace& place, const SqlTimes& times = {},
+Result<std::unique_ptr<SqlClient>> OpenMariadb(const SqlEndpoint& endpoint,
+                                               const SqlTimes& times = {},
                                                size_t max_connections = 16);
 
 }  // namespace oncemq

@@ -16,7 +16,7 @@
 
 #include "oncemq/base/clock.h"
 #include "oncemq/base/result.h"
-#include "oncemq/clients/memcached_place.h"
+#include "oncemq/clients/memcached_endpoint.h"
 
 namespace oncemq {
 
@@ -63,8 +63,8 @@ struct MemcachedTimes {
 // Thread safety: any thread.
 class MemcachedClient {
  public:
-  // Connects once, so that a wrong place shows at the start.
-  static Result<std::unique_ptr<MemcachedClient>> Open(const MemcachedPlace& place,
+  // Connects once, so that a wrong endpoint shows at the start.
+  static Result<std::unique_ptr<MemcachedClient>> Open(const MemcachedEndpoint& endpoint,
                                                        const MemcachedTimes& times = {},
                                                        size_t max_connections = 16);
   ~MemcachedClient();

@@ -17,14 +17,15 @@
 #include "oncemq/base/clock.h"
 #include "oncemq/base/result.h"
 #include "oncemq/clients/sql_client.h"
-#include "oncemq/clients/sql_place.h"
+#include "oncemq/clients/sql_endpoint.h"
 
 namespace oncemq {
 
 // A server that takes no writes is refused. Sessions are READ COMMITTED, and end statements and
 // waits for locks before the time of a call is over (SqlTimes). All else is as the server has it,
 // synchronous_commit too.
-Result<std::unique_ptr<SqlClient>> OpenPostgres(const SqlPlace& place, const SqlTimes& times = {},
+Result<std::unique_ptr<SqlClient>> OpenPostgres(const SqlEndpoint& endpoint,
+                                                const SqlTimes& times = {},
                                                 size_t max_connections = 16);
 
 // Why PostgreSQL cannot be sent these values: a SqlText has a byte 0. A statement with such a value
@@ -40,7 +41,7 @@ class PostgresListener {
   // The channel: lower-case letters, digits and _, at most 63. `heard` is called with each
   // payload, `connected` each time it begins or ceases to hear; both on the listener's thread,
   // which they must not block. None if the system gives no thread.
-  static std::unique_ptr<PostgresListener> Start(const SqlPlace& place, const SqlTimes& times,
+  static std::unique_ptr<PostgresListener> Start(const SqlEndpoint& endpoint, const SqlTimes& times,
                                                  const std::string& channel,
                                                  std::function<void(std::string_view)> heard,
                                                  std::function<void(bool)> connected);

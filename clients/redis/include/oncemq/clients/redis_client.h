@@ -18,7 +18,7 @@
 
 #include "oncemq/base/clock.h"
 #include "oncemq/base/result.h"
-#include "oncemq/clients/redis_place.h"
+#include "oncemq/clients/redis_endpoint.h"
 
 namespace oncemq {
 
@@ -59,10 +59,10 @@ class RedisScript {
 // Thread safety: any thread.
 class RedisClient {
  public:
-  // Connects once, so that a wrong place or password shows at the start. A login that the server
+  // Connects once, so that a wrong endpoint or password shows at the start. A login that the server
   // refuses is kRefused, and is backed off from (store_login.h). `judge` is asked about
   // each connection, on any thread, before a call uses it: after a failover the server is another.
-  static Result<std::unique_ptr<RedisClient>> Open(const RedisPlace& place,
+  static Result<std::unique_ptr<RedisClient>> Open(const RedisEndpoint& endpoint,
                                                    const RedisTimes& times = {},
                                                    size_t max_connections = 16,
                                                    RedisJudge judge = {});
@@ -81,7 +81,7 @@ class RedisClient {
   Result<std::vector<RedisReply>> Call(const RedisScript& script, size_t keys,
                                        std::span<const RedisCommand> argument_lists,
                                        milliseconds within = milliseconds::max());
-  const RedisPlace& place() const;
+  const RedisEndpoint& endpoint() const;
 
  private:
   struct Parts;
@@ -98,8 +98,8 @@ class RedisListener {
  public:
   // `heard` is called with each message, `connected` each time it begins to hear; both on the
   // listener's thread, which they must not block. None if the system gives no thread.
-  static std::unique_ptr<RedisListener> Start(const RedisPlace& place, const RedisTimes& times,
-                                              std::string channel,
+  static std::unique_ptr<RedisListener> Start(const RedisEndpoint& endpoint,
+                                              const RedisTimes& times, std::string channel,
                                               std::function<void(std::string_view)> heard,
                                               std::function<void(bool)> connected);
   // Ends its thread, in bounded time.

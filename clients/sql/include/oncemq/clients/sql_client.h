@@ -54,9 +54,9 @@ struct SqlOutcome {
 // One connection, logged in, to a server that takes writes. After an Error it is of no use.
 //
 // Thread safety: one thread at a time.
-class SqlLine {
+class SqlConnection {
  public:
-  virtual ~SqlLine() = default;
+  virtual ~SqlConnection() = default;
   // False: the server has hung up, or said something that nobody asked for.
   virtual bool Fresh() = 0;
   // Several are one transaction, unless they begin and end one themselves.
@@ -93,7 +93,7 @@ class SqlTransaction final : public SqlSession {
 
  private:
   friend class SqlClient;
-  SqlTransaction(SqlClient& client, std::unique_ptr<SqlLine> line, milliseconds answer);
+  SqlTransaction(SqlClient& client, std::unique_ptr<SqlConnection> connection, milliseconds answer);
   BootTime Until() const;
   Result<SqlOutcome> Send(std::span<const SqlStatement> statements);
   Result<SqlOutcome> Try(std::span<const SqlStatement> statements, bool stays);
@@ -101,19 +101,19 @@ class SqlTransaction final : public SqlSession {
   void EndRefused(const SqlRefusal& refusal, BootTime until);
 
   SqlClient& client_;
-  std::unique_ptr<SqlLine> line_;  // none: it has ended
-  const milliseconds answer_;      // how long one is waited for
-  bool begun_ = false;             // at the server
+  std::unique_ptr<SqlConnection> connection_;  // none: it has ended
+  const milliseconds answer_;                  // how long one is waited for
+  bool begun_ = false;                         // at the server
 };
 
 // Thread safety: any thread.
 class SqlClient final : public SqlSession {
  public:
-  using OpenLine = std::function<Result<std::unique_ptr<SqlLine>>(BootTime until)>;
+  using OpenConnection = std::function<Result<std::unique_ptr<SqlConnection>>(BootTime until)>;
 
-  // Connects once, so that a wrong place or password shows at the start. A login that the server
-  // refuses is kRefused; `open_line` backs off from it (store_login.h).
-  static Result<std::unique_ptr<SqlClient>> Open(SqlDialect dialect, OpenLine open_line,
+  // Connects once, so that a wrong endpoint or password shows at the start. A login that the server
+  // refuses is kRefused; `open_connection` backs off from it (store_login.h).
+  static Result<std::unique_ptr<SqlClient>> Open(SqlDialect dialect, OpenConnection open_connection,
                                                  const SqlTimes& times, size_t max_connections);
   ~SqlClient() override;
   SqlClient(const SqlClient&) = delete;

@@ -22,7 +22,7 @@
 
 #include "oncemq/base/clock.h"
 #include "oncemq/base/result.h"
-#include "oncemq/clients/zookeeper_place.h"
+#include "oncemq/clients/zookeeper_endpoint.h"
 
 namespace oncemq {
 
@@ -32,7 +32,7 @@ struct ZooKeeperTimes {
   milliseconds session{40'000};  // asked for; the servers have the last word
 };
 
-// One thing to do there. Paths begin with "/", which is the place's chroot.
+// One thing to do there. Paths begin with "/", which is the endpoint's chroot.
 struct ZooKeeperCall {
   enum class Kind : unsigned char {
     kCreate,
@@ -89,7 +89,7 @@ struct ZooKeeperEars {
 class ZooKeeperSession {
  public:
   // Connects in the background. Failures: a host's name is not known; no threads.
-  static Result<std::unique_ptr<ZooKeeperSession>> Start(const ZooKeeperPlace& place,
+  static Result<std::unique_ptr<ZooKeeperSession>> Start(const ZooKeeperEndpoint& endpoint,
                                                          const ZooKeeperTimes& times,
                                                          ZooKeeperEars ears);
   // Ends the session, and with it its ephemeral nodes, in bounded time.

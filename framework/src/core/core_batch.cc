@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <utility>
+
+#include "core_impl.h"
+#include "oncemq/base/check.h"
+
+namespace oncemq {
+
+bool Core::Impl::TakeBatch(MessageBatch& batch, BootTime now, uint32_t limit) {
+  batch.items.clear();
+  batch.safe_until = BootTime::max();
+  const uint32_t most = std::min(limit, options_.run);
+  TakeOwed(most, batch, now);
+  // Of one partition: a store that fails holds up its own partition and no other.
+  for (uint32_t partition = lanes_.NextTurn(); partition != kNoIndex && batch.items.empty();
+       partition = lanes_.NextTurn()) {
+    TakeFrom(partition, most, batch, now);
+    lanes_.EndTurn();
+    At(partition).CommitIfShort(now, actions_);
+  }
+  running_ += static_cast<uint32_t>(batch.items.size());
+  return !batch.items.empty();
+}
+
+// Whether the delivery may join the batch: one of owed completions takes nothing else along.
+bool Core::Impl::FitsBatch(const Delivery& delivery, const MessageBatch& batch) {
+  const bool only_owed = !batch.items.empty() && batch.items.front().stage == Stage::kApplied;
+  return !only_owed || delivery.carried.stage == Stage::kApplied;
+}
+
+// No completion waits for claims or handlers of other messages: their claims might end meanwhile.
+// Every other batch at most, so that a partition whose store fails does not hold up the others.
+void Core::Impl::TakeOwed(uint32_t most, MessageBatch& batch, BootTime now) {
+  owed_last_ = !owed_last_ && !owing_.empty();
+  while (owed_last_ && batch.items.empty() && !owing_.empty()) {
+    const PartitionId partition = owing_.front();
+    owing_.pop_front();
+    TakeFrom(partition, most, batch, now);
+    At(partition).CommitIfShort(now, actions_);
+    if (batch.items.size() == most) {
+      owing_.push_back(partition);  // perhaps there are more
+    }
+  }
+}
+
+void Core::Impl::TakeFrom(PartitionId partition, uint32_t most, MessageBatch& batch, BootTime now) {
+  while (batch.items.size() < most) {
+    const uint32_t index = lanes_.NextReady(partition);
+    if (index == kNoIndex) {
+      return;
+    }
+    const bool alone = slab_[lanes_[index].head].carried.alone;
+    const bool apart = alone || !FitsBatch(slab_[lanes_[index].head], batch);
+    if (apart && !batch.items.empty()) {
+      lanes_.MakeReadyFirst(index);
+      return;
+    }
+    const uint32_t room = alone ? 1 : most - static_cast<uint32_t>(batch.items.size());
+    const uint32_t taken = TakeLane(index, room, batch, now);
+    if (taken > 0) {
+      Lane& lane = lanes_[index];
+      ONCEMQ_CHECK(lane.outstanding == 0, "a lane is with one worker at a time");
+      lane.taken = lane.outstanding = taken;
+      lane.state = LaneState::kBusy;
+      if (alone) {
+        return;
+      }
+    }
+  }
+}
+
+// Takes a prefix of the lane, or sets the lane aside where its head waits for something.
+uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, MessageBatch& batch, BootTime now) {
+  const Lane& lane = lanes_[index];
+  const uint32_t limit = lane.solo ? 1 : std::min(room, options_.lane_run);
+  const size_t begin = batch.items.size();
+  for (uint32_t slot = lane.head; slot != kNoIndex && batch.items.size() - begin < limit;) {
+    Delivery& delivery = slab_[slot];
+    if (!FitsBatch(delivery, batch)) {
+      break;
+    }
+    if (delivery.carried.alone && slot != lane.head) {
+      break;
+    }
+    PartitionState& partition = At(delivery.partition);
+    const bool current = partition.Current(delivery.epoch);
+    // What has run already only needs its marker: that is owed in any phase.
+    const bool owed = delivery.carried.stage == Stage::kApplied;
+    const bool may = owed || partition.MayRun(now);
+    const bool reserved = owed || partition.Reserves(delivery.offset);
+    if (may && !reserved) [[unlikely]] {
+      partition.KeptBack(delivery.offset);
+    }
+    if (!may || !reserved) {
+      if (batch.items.size() == begin) {
+        lanes_.PutAside(partition.held, index);
+      }
+      break;
+    }
+    bool copy = false;
+    if (delivery.id_hash != 0 && !HoldId(index, slot, begin, batch, copy)) {
+      if (batch.items.size() == begin) {
+        SetAsideForId(index, delivery.id_hash);
+      }
+      break;
+    }
+    const AssignFacts& facts = partition.facts();
+    // Filled where it stays: a copy of fields that were stored just now waits for the stores.
+    BatchItem& item = batch.items.emplace_back();
+    item.copy = copy;
+    item.slot = slot;
+    item.ticket = delivery.ticket;
+    item.lane = index;
+    item.partition = delivery.partition;
+    item.message = delivery.message;
+    item.id = delivery.id_view();
+    item.at = {facts.source, facts.partition, delivery.offset};
+    item.owner_epoch = partition.owner_epoch();
+    item.time = delivery.time;
+    item.first = delivery.offset >= facts.metadata.top;
+    item.token.attempt = delivery.token;
+    item.attempt = delivery.attempt;
+    item.fingerprint = delivery.fingerprint;
+    FillOutcome(delivery, item);
+    if (options_.suspects && !owed) {
+      partition.Taken(delivery.offset);
+    }
+    delivery.running = true;
+    delivery.raise = partition.raise();
+    if (current) {
+      partition.running +=
+          delivery.carried.stage == Stage::kApplied ? 0 : 1;  // else it still counts
+      batch.safe_until = std::min(batch.safe_until, partition.safe_until());
+    }
+    slot = delivery.next;
+    if (slot != kNoIndex) {
+      __builtin_prefetch(&slab_[slot], 1);
+    }
+  }
+  return static_cast<uint32_t>(batch.items.size() - begin);
+}
+
+// Reserves the id for this delivery. False: another delivery of it runs in this process, so this
+// one waits (rule 14). A copy behind its original in the same lane of the same batch may come
+// along: it follows the original's outcome.
+bool Core::Impl::HoldId(uint32_t index, uint32_t slot, size_t begin, const MessageBatch& batch,
+                        bool& copy) {
+  Delivery& delivery = slab_[slot];
+  if (delivery.holds_id) {
+    return true;  // kept through a pause, because its outcome is owed
+  }
+  const RunningIds::Entry* entry = ids_.Find(delivery.id_hash);
+  if (entry == nullptr) {
+    ids_.Hold(delivery.id_hash, slot);
+    delivery.holds_id = true;
+    return true;
+  }
+  // Only equal bytes are a copy: what has another one's hash waits, or it would run without a hold.
+  const Delivery& holder = slab_[entry->holder];
+  const bool in_this_batch = batch.items.size() > begin && holder.lane == index && holder.running &&
+                             holder.id_view() == delivery.id_view();
+  copy = in_this_batch;
+  return in_this_batch;
+}
+
+void Core::Impl::SetAsideForId(uint32_t index, uint64_t id_hash) {
+  RunningIds::Entry* entry = ids_.Find(id_hash);
+  ONCEMQ_CHECK(entry != nullptr, "a lane waits for an id that is held");
+  lanes_.PutAside(entry->waiting, index);
+}
+
+}  // namespace oncemq

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "oncemq/framework/batch_machine.h"
+
+namespace oncemq {
+namespace {
+
+bool OtherPayload(const BatchItem& one, const BatchItem& other) {
+  return one.fingerprint != 0 && other.fingerprint != 0 && one.fingerprint != other.fingerprint;
+}
+
+// Doubled per attempt, up to the bound; compared by division, which cannot overflow.
+milliseconds BackOff(const BatchPolicy& policy, uint32_t attempt) {
+  const int64_t factor = int64_t{1} << std::min(attempt, 20u);
+  return policy.backoff_first > policy.backoff_most / factor ? policy.backoff_most
+                                                             : policy.backoff_first * factor;
+}
+
+}  // namespace
+
+BatchMachine::Part BatchMachine::Plan(size_t i) {
+  BatchItem& item = items_[i];
+  Token& token = item.token;
+  token.process = token.attempt != 0 ? tokens_.process() : 0;
+  switch (item.stage) {
+    case Stage::kApplied:
+      if (WithoutId(i)) {
+        settlements_[i].unprotected = true;
+        return Part::kPassed;  // with the reason that it had
+      }
+      progress_[i].claimed = true;
+      return Part::kComplete;
+    case Stage::kRejecting:
+      progress_[i].claimed = !token.empty();
+      if (policy_.reject == RejectPolicy::kStop) {  // refused before it was ever claimed
+        Settle(i, DeliveryFate::kStop);
+        return Part::kSettled;
+      }
+      return Part::kJournal;
+    case Stage::kRecorded:
+      progress_[i].claimed = true;
+      progress_[i].entry = item.entry;
+      return Part::kPark;
+    case Stage::kReleasing:
+      return Part::kRelease;
+    case Stage::kCarried:
+      if (policy_.window && !item.id.empty()) {
+        return Part::kRestore;
+      }
+      Settle(i, DeliveryFate::kRestored);
+      return Part::kSettled;
+    case Stage::kNotDone:
+      Settle(i, DeliveryFate::kRejected);
+      settlements_[i].attached = true;  // follows the record of that owner
+      return Part::kSettled;
+    case Stage::kClaiming:
+      return Part::kClaim;
+    case Stage::kFresh:
+      break;
+  }
+  if (!policy_.window || item.id.empty()) {
+    return Part::kRun;
+  }
+  if (item.copy && FollowsEarlier(i)) {
+    return Part::kCopy;
+  }
+  token = tokens_.Next();
+  return Part::kClaim;
+}
+
+// The core marks copies by hash; only equal bytes are copies. One with another payload asks the
+// window, after its original in the same batch: which of the two is the conflict depends on what
+// the window knows (rule 18). So does a copy of what an earlier owner finished: the window knows
+// with which payload, or what became of the id since. Of one that follows, the window learns the
+// time: the id must not age before its last copy (rule 26).
+bool BatchMachine::FollowsEarlier(size_t i) {
+  for (size_t j = i; j-- > 0 && items_[j].lane == items_[i].lane;) {
+    const bool carried = items_[j].stage == Stage::kCarried || items_[j].stage == Stage::kNotDone;
+    const bool same_id = items_[j].id == items_[i].id;
+    if (!carried && same_id && !OtherPayload(items_[j], items_[i])) {
+      const size_t original = progress_[j].part == Part::kCopy ? progress_[j].original : j;
+      progress_[i].original = static_cast<uint32_t>(original);
+      LogTime& until = items_[original].copies_until;
+      until = std::max(until, items_[i].time);
+      return true;
+    }
+  }
+  return false;
+}
+
+size_t BatchMachine::LaneEnd(size_t i) const {
+  const uint32_t lane = items_[i].lane;
+  while (i < items_.size() && items_[i].lane == lane) {
+    i++;
+  }
+  return i;
+}
+
+void BatchMachine::JudgeLane(size_t begin, size_t end) {
+  for (size_t i = begin; i < end; i++) {
+    bool goes_on = true;
+    if (progress_[i].part == Part::kClaim) {
+      goes_on = Judge(i);
+    } else if (progress_[i].part == Part::kSettled) {
+      const DeliveryFate fate = settlements_[i].fate;
+      goes_on = fate == DeliveryFate::kRestored || fate == DeliveryFate::kSuppressed ||
+                fate == DeliveryFate::kRejected;
+    }
+    if (!goes_on) {
+      WithdrawFrom(i + 1, end);
+      return;
+    }
+  }
+}
+
+bool BatchMachine::Judge(size_t i) {
+  const ClaimAnswer& answer = answers_[progress_[i].request];
+  switch (answer.answer) {
+    case ClaimVerdict::kGranted:
+      progress_[i].part = Part::kRun;
+      progress_[i].claimed = true;
+      progress_[i].attempt = answer.attempt;
+      progress_[i].uncertain = answer.uncertain;
+      return true;
+    case ClaimVerdict::kDuplicate:
+      Settle(i, DeliveryFate::kSuppressed);
+      settlements_[i].same_delivery = answer.same_delivery;
+      settlements_[i].text = answer.result;
+      return true;
+    case ClaimVerdict::kAttached:
+      // Until messages can be parked, a parked marker stands for a refusal in the journal.
+      Settle(i, DeliveryFate::kRejected);
+      settlements_[i].attached = true;
+      return true;
+    case ClaimVerdict::kInFlight:
+      Settle(i, DeliveryFate::kWait, std::max(answer.wait, policy_.store_retry));
+      return false;
+    case ClaimVerdict::kConflict:
+      settlements_[i].conflict = true;
+      return Refuse(i, "conflict: its id came before with another payload");
+    case ClaimVerdict::kOutsideWindow:
+      return Refuse(i, "older than the window: nobody can know whether its effect has happened");
+    case ClaimVerdict::kIncomplete:
+      return Refuse(i, "the window is not complete for the range of this id");
+    case ClaimVerdict::kFenced:
+      SettleFenced(i, DeliveryFate::kOwnershipLost);
+      return false;
+  }
+  return false;
+}
+
+// Puts [begin, end) back: these messages did not start. One lane only.
+void BatchMachine::WithdrawFrom(size_t begin, size_t end) {
+  for (size_t i = begin; i < end; i++) {
+    switch (progress_[i].part) {
+      case Part::kClaim:
+        // Not judged yet: the answer tells whether there is something to release.
+        if (answers_[progress_[i].request].answer == ClaimVerdict::kGranted) {
+          GiveUpClaim(i, DeliveryFate::kWithdrawn);
+        } else if (answers_[progress_[i].request].answer == ClaimVerdict::kFenced) {
+          SettleFenced(i, DeliveryFate::kWithdrawn);
+        } else {
+          Settle(i, DeliveryFate::kWithdrawn);
+        }
+        break;
+      case Part::kRun:
+        progress_[i].claimed ? GiveUpClaim(i, DeliveryFate::kWithdrawn)
+                             : Settle(i, DeliveryFate::kWithdrawn);
+        break;
+      case Part::kCopy:
+        Settle(i, DeliveryFate::kWithdrawn);
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+// Its handler is through, and no marker will ever say so. What a marker can't tell is on record
+// before the frontier passes it, where there is a record (rule 4).
+void BatchMachine::Pass(size_t i) {
+  settlements_[i].unprotected = true;
+  if (policy_.reject == RejectPolicy::kJournal) {
+    settlements_[i].text = "it has no id";
+    progress_[i].part = Part::kPassed;
+  } else {
+    Settle(i, DeliveryFate::kApplied);
+  }
+}
+
+void BatchMachine::Failed(size_t i, const Retry& retry) {
+  const milliseconds asked = retry.after.value_or(BackOff(policy_, items_[i].attempt));
+  const microseconds wait =
+      std::max(microseconds(1), microseconds(std::clamp(asked, milliseconds(0), kLongestRetry)));
+  settlements_[i].touched |= !retry.not_done;
+  progress_[i].failed = !retry.not_done;
+  settlements_[i].text = retry.why.substr(0, kLongestRetryReason);
+  progress_[i].claimed ? GiveUpClaim(i, DeliveryFate::kRetry, wait)
+                       : Settle(i, DeliveryFate::kRetry, wait);
+}
+
+bool BatchMachine::Refuse(size_t i, std::string why) {
+  settlements_[i].text = std::move(why);
+  if (policy_.reject == RejectPolicy::kJournal) {
+    progress_[i].part = Part::kJournal;
+    return true;
+  }
+  progress_[i].claimed ? GiveUpClaim(i, DeliveryFate::kStop) : Settle(i, DeliveryFate::kStop);
+  return false;
+}
+
+// What another batch needs to go on where this one leaves the message.
+void BatchMachine::SetAside(size_t i) {
+  const Part part = progress_[i].part;
+  const bool claimed = progress_[i].claimed;
+  switch (part) {
+    case Part::kComplete:
+      Atomic() ? LoseEffect(i, microseconds(0)) : Unanswered(i, Stage::kApplied);
+      break;
+    case Part::kPassed:
+      Unanswered(i, Stage::kApplied);
+      break;
+    case Part::kJournal:
+      Atomic() && claimed ? LoseEffect(i, microseconds(0)) : Unanswered(i, Stage::kRejecting);
+      break;
+    case Part::kPark:  // while handlers run, only refusals that an earlier batch has recorded
+      Unanswered(i, Stage::kRecorded);
+      break;
+    case Part::kUndo:
+      if (Atomic() && WasRefused(i)) {
+        LoseEffect(i, microseconds(0));
+      }
+      break;
+    case Part::kRun:
+    case Part::kCopy:
+      Settle(i, DeliveryFate::kWithdrawn);
+      break;
+    default:
+      break;
+  }
+  if (part == Part::kUndo || (part == Part::kRun && claimed)) {
+    settlements_[i].stage = Stage::kReleasing;  // before anybody claims it again
+    settlements_[i].token = items_[i].token;
+  }
+  if (part == Part::kComplete || part == Part::kJournal || part == Part::kPassed ||
+      part == Part::kPark) {
+    settlements_[i].wait = microseconds(0);  // the window is there: nothing to wait for
+  }
+}
+
+// Decides the settlement and has the claim released; a waiting message holds none (rule 17).
+void BatchMachine::GiveUpClaim(size_t i, DeliveryFate fate, microseconds wait) {
+  Settle(i, fate, wait);
+  progress_[i].part = Part::kUndo;
+}
+
+void BatchMachine::Settle(size_t i, DeliveryFate fate, microseconds wait) {
+  Settlement& settlement = settlements_[i];
+  settlement.fate = fate;
+  settlement.stage = Stage::kFresh;
+  settlement.wait = wait;
+  settlement.token = Token{};
+  settlement.uncertain =
+      policy_.level == Level::kOpaque && (items_[i].touched || progress_[i].uncertain);
+  progress_[i].part = Part::kSettled;
+}
+
+// A fenced claim opens nothing, but an earlier, unanswered one of the same token may have: that has
+// to be released, or the message would wait behind itself (rule 17).
+void BatchMachine::SettleFenced(size_t i, DeliveryFate fate) {
+  Settle(i, fate);
+  if (items_[i].stage == Stage::kClaiming) {
+    settlements_[i].stage = Stage::kReleasing;
+    settlements_[i].token = items_[i].token;
+  }
+}
+
+// The call may have been carried out. The delivery keeps its stage and its token, and the next
+// batch asks again.
+void BatchMachine::Unanswered(size_t i, Stage stage) {
+  Settle(i, DeliveryFate::kPending, policy_.store_retry);
+  // The window will not tell it again: the claim's doubt has to live on in the delivery.
+  settlements_[i].touched |= progress_[i].uncertain;
+  settlements_[i].stage = stage;
+  settlements_[i].entry = progress_[i].entry;
+  const bool never_claimed = stage == Stage::kRejecting && !progress_[i].claimed;
+  settlements_[i].token = never_claimed ? Token{} : items_[i].token;
+}
+
+}  // namespace oncemq

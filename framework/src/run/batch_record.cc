@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// The steps that put on record what came of a message: completion, journal, park.
+#include <algorithm>
+
+#include "oncemq/base/check.h"
+#include "oncemq/framework/batch_machine.h"
+
+namespace oncemq {
+
+void BatchMachine::CompleteDone() {
+  completions_.clear();
+  for (size_t i = 0; i < items_.size(); i++) {
+    if (progress_[i].part == Part::kComplete) {
+      progress_[i].request = static_cast<uint32_t>(completions_.size());
+      AskToComplete(i);
+    }
+  }
+  singly_ = false;
+  changes_.resize(std::max(changes_.size(), completions_.size()));
+  completions_.empty() ? JournalRefused() : void(step_ = BatchStep::kComplete);
+}
+
+void BatchMachine::AskToComplete(size_t i) {
+  CompleteRequest& completion = completions_.emplace_back();
+  completion.id = items_[i].id;
+  completion.token = items_[i].token;
+  completion.at = items_[i].at;
+  completion.result = settlements_[i].text;
+  completion.time = std::max(items_[i].time, items_[i].copies_until);
+}
+
+void BatchMachine::Completed(const Status& status) {
+  ONCEMQ_CHECK(step_ == BatchStep::kComplete, "an answer follows its step");
+  if (Atomic()) {
+    return CompletedTogether(status);
+  }
+  const bool invalid = !status && status.error().code == Code::kInvalid;
+  if (singly_) {
+    if (invalid && !settlements_[alone_].text.empty()) {
+      DropResult(alone_);  // all else that is in the request was good enough for the claim
+      completions_.clear();
+      return AskToComplete(alone_);
+    }
+    CompletedOne(alone_, status, changes_[0]);
+    return CompleteNext(alone_ + 1);
+  }
+  // One request that the window does not take must not keep the others from their markers.
+  if (invalid) {
+    singly_ = true;
+    return CompleteNext(0);
+  }
+  for (size_t i = 0; i < items_.size(); i++) {
+    if (progress_[i].part == Part::kComplete) {
+      CompletedOne(i, status, changes_[progress_[i].request]);
+    }
+  }
+  JournalRefused();
+}
+
+// Effects and markers of the whole batch are there, or nothing is: then every message goes the
+// whole way again, and whether its marker is there after all is for the window to say.
+void BatchMachine::CompletedTogether(const Status& status) {
+  const bool invalid = !status && status.error().code == Code::kInvalid;
+  const bool lost = !status || (!completions_.empty() && changes_[0] != MarkerChange::kMade);
+  for (size_t i = 0; i < items_.size(); i++) {
+    if (lost && WasRefused(i)) {
+      LoseEffect(i, microseconds(0));  // for what it saw, which is gone
+    }
+    if (progress_[i].part != Part::kComplete) {
+      continue;
+    }
+    if (status && changes_[progress_[i].request] == MarkerChange::kMade) {
+      Settle(i, DeliveryFate::kApplied);
+    } else if (invalid && items_[i].alone) {
+      settlements_[i].text = status.error().message;
+      GiveUpClaim(i, DeliveryFate::kStop);
+    } else if (invalid) {
+      // Another one of the batch did it, or one of another batch that was written meanwhile.
+      LoseEffect(i, microseconds(0));
+      settlements_[i].alone = true;
+    } else {
+      LoseEffect(i, status ? microseconds(0) : policy_.store_retry);
+    }
+  }
+  JournalRefused();
+}
+
+// Whether its handler has refused it, in a way that is not on record yet.
+bool BatchMachine::WasRefused(size_t i) const {
+  return (progress_[i].part == Part::kJournal && progress_[i].claimed) ||
+         (progress_[i].part == Part::kUndo && settlements_[i].fate == DeliveryFate::kStop &&
+          settlements_[i].handled);
+}
+
+// What the handler wrote is gone with its batch. The claim may be: it is released before the next.
+void BatchMachine::LoseEffect(size_t i, microseconds wait) {
+  Settle(i, wait > microseconds(0) ? DeliveryFate::kPending : DeliveryFate::kWithdrawn, wait);
+  settlements_[i].text.clear();
+  settlements_[i].result_dropped = false;
+  settlements_[i].stage = Stage::kReleasing;
+  settlements_[i].token = items_[i].token;
+}
+
+void BatchMachine::CompleteNext(size_t from) {
+  completions_.clear();
+  for (alone_ = from; alone_ < items_.size(); alone_++) {
+    if (progress_[alone_].part == Part::kComplete) {
+      return AskToComplete(alone_);
+    }
+  }
+  JournalRefused();
+}
+
+void BatchMachine::CompletedOne(size_t i, const Status& status, MarkerChange change) {
+  if (!status) {
+    Unanswered(i, Stage::kApplied);
+  } else if (change == MarkerChange::kMade) {
+    Settle(i, DeliveryFate::kApplied);
+  } else {
+    settlements_[i].touched = true;
+    settlements_[i].result_dropped = false;
+    // look again: the next claim says what became of it (rule 16)
+    Settle(i, DeliveryFate::kWithdrawn);
+  }
+}
+
+// The effect has happened and must be on record, with its result or without: handling it again
+// would double it, and waiting would never end.
+void BatchMachine::DropResult(size_t i) {
+  settlements_[i].text.clear();
+  settlements_[i].result_dropped = true;
+}
+
+void BatchMachine::JournalRefused() {
+  journal_.clear();
+  for (size_t i = 0; i < items_.size(); i++) {
+    const bool passed = progress_[i].part == Part::kPassed;
+    if (progress_[i].part == Part::kJournal || passed) {
+      progress_[i].request = static_cast<uint32_t>(journal_.size());
+      journal_.push_back({&items_[i], settlements_[i].text, passed});
+    }
+  }
+  journal_.empty() ? ParkRefused() : void(step_ = BatchStep::kJournal);
+}
+
+void BatchMachine::Journaled(const Status& status, uint64_t first_entry) {
+  ONCEMQ_CHECK(step_ == BatchStep::kJournal, "an answer follows its step");
+  for (size_t i = 0; i < items_.size(); i++) {
+    const bool passed = progress_[i].part == Part::kPassed;
+    if (progress_[i].part != Part::kJournal && !passed) {
+      continue;
+    }
+    if (!status) {
+      Unanswered(i, passed ? Stage::kApplied : Stage::kRejecting);
+    } else if (progress_[i].claimed) {
+      progress_[i].part = Part::kPark;
+      progress_[i].entry = first_entry + progress_[i].request;
+    } else {
+      Settle(i, passed ? DeliveryFate::kApplied : DeliveryFate::kRejected);
+    }
+  }
+  ParkRefused();
+}
+
+void BatchMachine::ParkRefused() {
+  parks_.clear();
+  for (size_t i = 0; i < items_.size(); i++) {
+    if (progress_[i].part == Part::kPark) {
+      progress_[i].request = static_cast<uint32_t>(parks_.size());
+      parks_.push_back({items_[i].id, items_[i].token, progress_[i].entry, items_[i].at});
+    }
+  }
+  changes_.resize(std::max(changes_.size(), parks_.size()));
+  parks_.empty() ? ReleaseUndone() : void(step_ = BatchStep::kPark);
+}
+
+void BatchMachine::Parked(const Status& status) {
+  ONCEMQ_CHECK(step_ == BatchStep::kPark, "an answer follows its step");
+  for (size_t i = 0; i < items_.size(); i++) {
+    if (progress_[i].part != Part::kPark) {
+      continue;
+    }
+    if (!status && status.error().code == Code::kFull) {
+      // Parked ids stay, so waiting does not help, and nothing is forgotten to make room.
+      settlements_[i].text = status.error().message;
+      GiveUpClaim(i, DeliveryFate::kStop);
+    } else if (!status) {
+      Unanswered(i, Stage::kRecorded);
+    } else if (changes_[progress_[i].request] == MarkerChange::kMade) {
+      Settle(i, DeliveryFate::kRejected);
+    } else {
+      settlements_[i].touched = true;
+      Settle(i, DeliveryFate::kWithdrawn);
+    }
+  }
+  ReleaseUndone();
+}
+
+}  // namespace oncemq

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "history_thread.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "oncemq/base/start_thread.h"
+
+namespace oncemq {
+namespace {
+
+constexpr uint32_t kMostPass = 64;  // jobs that go before a Committed
+
+}  // namespace
+
+HistoryThread::HistoryThread(Window* window, StoreErrors& errors, Wake& wake)
+    : window_(window),
+      errors_(errors),
+      wake_(wake),
+      thread_(StartThread("oncemq-window", [this] { Work(); })) {}
+
+HistoryThread::~HistoryThread() {
+  {
+    MutexLock lock(mutex_);
+    ending_ = true;
+    waiting_.clear();
+    committed_.clear();
+    changed_.notify_all();
+  }
+  if (thread_) {
+    thread_->join();
+  }
+}
+
+void HistoryThread::Add(Job job) {
+  if (!thread_) {
+    Make(job);
+  }
+  MutexLock lock(mutex_);
+  if (thread_) {
+    if (auto* committed = std::get_if<Committed>(&job); committed != nullptr) {
+      Keep(std::move(*committed));
+    } else {
+      waiting_.push_back(std::move(job));
+    }
+    changed_.notify_all();
+  } else {
+    done_.push_back(std::move(job));
+    wake_.Notify();
+  }
+}
+
+// The latest words about a partition include all earlier ones.
+void HistoryThread::Keep(Committed job) {
+  const auto same = std::find_if(committed_.begin(), committed_.end(), [&](const Committed& one) {
+    return one.progress.source == job.progress.source &&
+           one.progress.partition == job.progress.partition;
+  });
+  if (same != committed_.end()) {
+    *same = std::move(job);
+  } else {
+    committed_.push_back(std::move(job));
+  }
+}
+
+void HistoryThread::ForgetRaise(PartitionId partition) {
+  MutexLock lock(mutex_);
+  std::erase_if(waiting_, [partition](const Job& job) {
+    const auto* raise = std::get_if<RaiseOwnerEpoch>(&job);
+    return raise != nullptr && raise->action.partition == partition;
+  });
+}
+
+// There is one.
+HistoryThread::Job HistoryThread::Next() {
+  if (!committed_.empty() && (waiting_.empty() || passed_ >= kMostPass)) {
+    Committed job = std::move(committed_.front());
+    committed_.pop_front();
+    passed_ = 0;
+    return job;
+  }
+  Job job = std::move(waiting_.front());
+  waiting_.pop_front();
+  passed_ += committed_.empty() ? 0 : 1;
+  return job;
+}
+
+bool HistoryThread::Take(std::vector<Job>& done) {
+  MutexLock lock(mutex_);
+  for (Job& job : done_) {
+    done.push_back(std::move(job));
+  }
+  done_.clear();
+  return !done.empty();
+}
+
+void HistoryThread::Make(Job& job) {
+  std::visit([this](auto& one) { Call(one); }, job);
+}
+
+void HistoryThread::Call(RaiseOwnerEpoch& job) {
+  job.owner_epoch = window_->RaiseOwnerEpoch(job.source, job.partition, job.action.floor);
+  (void)errors_.Window("raise own", 1, job.owner_epoch ? Status() : job.owner_epoch.error());
+}
+
+void HistoryThread::Call(Open& job) {
+  job.known = window_->Open({job.source, job.name.partition, job.name.topic, job.owner});
+}
+
+void HistoryThread::Call(Announce& job) {
+  job.announcement.metadata = job.commit.metadata;  // where it lies now
+  job.made = errors_.Window("announce", 1, window_->Announce({&job.announcement, 1}));
+}
+
+void HistoryThread::Call(Committed& job) {
+  MarkerChange change;
+  (void)errors_.Window("committed", 1, window_->Committed({&job.progress, 1}, {&change, 1}));
+}
+
+void HistoryThread::Call(Restore& job) {
+  job.made =
+      errors_.Window("restore", job.requests.size(), window_->Restore(job.requests, job.changes));
+}
+
+void HistoryThread::Work() {
+  for (;;) {
+    std::optional<Job> job;
+    {
+      MutexLock lock(mutex_);
+      changed_.wait(mutex_, [this]() REQUIRES(mutex_) {
+        return ending_ || !waiting_.empty() || !committed_.empty();
+      });
+      if (ending_) {
+        return;
+      }
+      job = Next();
+    }
+    Make(*job);
+    MutexLock lock(mutex_);
+    done_.push_back(*std::move(job));
+    wake_.Notify();
+  }
+}
+
+}  // namespace oncemq
