@@ -105,7 +105,7 @@ void AssignedPartitions::Answered(PartitionId id, const std::optional<Error>& fa
 void AssignedPartitions::BeginUnprotected(PartitionId id, const PartitionName& name,
                                           const Assignment& assignment) {
   const WindowCapabilities& can = poll_.parts.window->capabilities();
-  std::optional<WindowLack>& missing_ids = partitions_[id].missing_ids;
+  std::optional<MissingIds>& missing_ids = partitions_[id].missing_ids;
   if (!assignment.window_lacks || !assignment.lost_since || poll_.options.ids_partition_owned ||
       can.level != Level::kOpaque) {
     if (missing_ids && !missing_ids->until) {
@@ -136,7 +136,7 @@ void AssignedPartitions::BeginUnprotected(PartitionId id, const PartitionName& n
 // Finished ids are in the window before the frontier passes them.
 void AssignedPartitions::EndUnprotected() {
   for (PartitionId id = 0; id < partitions_.size(); id++) {
-    std::optional<WindowLack>& missing_ids = partitions_[id].missing_ids;
+    std::optional<MissingIds>& missing_ids = partitions_[id].missing_ids;
     if (!missing_ids || missing_ids->until || !Owns(id) ||
         (poll_.catch_up && poll_.catch_up->Busy(id))) {
       continue;
@@ -173,7 +173,7 @@ void AssignedPartitions::NoteGap(PartitionId id, int64_t from, int64_t to) {
   if (poll_.stores) {
     poll_.stores->RaiseFrom(id, to);
   }
-  std::optional<WindowLack>& missing_ids = At(id).missing_ids;
+  std::optional<MissingIds>& missing_ids = At(id).missing_ids;
   if (!missing_ids || missing_ids->until || from >= to) {
     return;
   }

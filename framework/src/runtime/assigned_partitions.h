@@ -20,7 +20,7 @@
 namespace oncemq {
 
 // The window lacks ids of the partition, so their copies may run in other ones (rule 31).
-struct WindowLack {
+struct MissingIds {
   BootTime since{};
   int64_t to = 0;  // it has them all once the frontier is here
   std::optional<BootTime> until;
@@ -41,7 +41,7 @@ struct AssignedPartition {
   std::string unowned;                    // why no ownership could be raised
   std::string failed;                     // why the last call of window or journal failed
   std::string stopped;                    // why nothing more of it is handled in this assignment
-  std::optional<WindowLack> missing_ids;  // the last one
+  std::optional<MissingIds> missing_ids;  // the last one
   CommitFlight::State flight;
 };
 

@@ -38,7 +38,7 @@ bool CommitFlight::Announce(CommitAction& commit) {
     return false;
   }
   announcement->owner_epoch = poll_.core.Status(id).owner_epoch;
-  const std::optional<WindowLack>& missing_ids = partitions_[id].missing_ids;
+  const std::optional<MissingIds>& missing_ids = partitions_[id].missing_ids;
   announcement->whole = !missing_ids || missing_ids->until;
   partitions_[id].flight.announcing++;
   partitions_[id].flight.with_store_since = poll_.now;

@@ -33,7 +33,7 @@ class WindowStores {
     std::string owner;  // group, scope and recipe, as text
     StoreRules rules;
   };
-  // `desk`: makes the calls of the window; nullptr: they are made here and now. All outlive it.
+  // `history_thread`: makes the calls of the window; without one they are made here. All outlive it.
   WindowStores(Window* window, Options options, StoreErrors& errors,
                HistoryThread* history_thread = nullptr)
       : window_(window),
