@@ -33,7 +33,8 @@ class WindowStores {
     std::string owner;  // group, scope and recipe, as text
     StoreRules rules;
   };
-  // `history_thread`: makes the calls of the window; without one they are made here. All outlive it.
+  // `history_thread`: makes the calls of the window; without one they are made here.
+  // All outlive it.
   WindowStores(Window* window, Options options, StoreErrors& errors,
                HistoryThread* history_thread = nullptr)
       : window_(window),
