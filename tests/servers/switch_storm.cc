@@ -119,8 +119,8 @@ void SwitchStorm::ExpectNothingBehind(int64_t process, int64_t at, int64_t until
   for (const LockCall& call : Calls()) {
     if (call.process == process && call.asked_at > at && call.answered_at <= until) {
       refused++;
-      EXPECT_NE(call.answer, LockCall::ClaimVerdict::kGranted) << ToString(call);
-      EXPECT_NE(call.answer, LockCall::ClaimVerdict::kExtended) << ToString(call);
+      EXPECT_NE(call.answer, LockCall::Answer::kGranted) << ToString(call);
+      EXPECT_NE(call.answer, LockCall::Answer::kExtended) << ToString(call);
     }
   }
   EXPECT_GT(refused, 0u) << "it did not ask any more";

@@ -37,7 +37,7 @@ class ShakyLocks final : public ForwardingLocks {
   // while none asks
   std::function<void(std::string_view)> before_request = [](std::string_view) {};
   LockDoubts doubts;
-  std::atomic<int> asks{0};
+  std::atomic<int> requests{0};
   std::atomic<int> extends{0};
   std::atomic<int> frees{0};
 
@@ -59,7 +59,7 @@ class ShakyLocks final : public ForwardingLocks {
 
   const LockCapabilities& capabilities() const override { return can_; }
   Result<LockAnswer> Ask(const AcquireRequest& request) override {
-    asks++;
+    requests++;
     before_request(request.name);
     Result<LockAnswer> answer = LockAnswer{};
     const Status done = With(on_ask, [&] { answer = ForwardingLocks::Ask(request); });
