@@ -307,6 +307,9 @@ Result<CommitMetadata> DecodeCommit(std::string_view text, int64_t offset) {
           std::string(name.substr(0, 32)) + "; run that version");
     }
     metadata.carried += field;
+    if (!field.ends_with(' ')) {  // it stood last
+      metadata.carried += ' ';
+    }
   }
   return metadata;
 }

@@ -99,6 +99,18 @@ TEST(CommitMetadata, AnOptionalFieldOfANewerVersionIsCarriedUnchanged) {
   EXPECT_EQ(*again, expected);
 }
 
+TEST(CommitMetadata, AnOptionalFieldAfterTheMapIsCarriedToo) {
+  std::string text = Newer("");
+  text.resize(text.rfind(" x="));
+  text += " z=5";
+  const auto read = DecodeCommit(text + " x=" + Hex(Crc32c(text)).substr(8), 100);
+  ASSERT_TRUE(read) << ToString(read.error());
+  EXPECT_EQ(read->carried, "z=5 ");
+  const auto again = DecodeCommit(EncodeCommit(*read, 100), 100);
+  ASSERT_TRUE(again) << ToString(again.error());
+  EXPECT_EQ(*again, *read);
+}
+
 TEST(CommitMetadata, ARequiredFieldOfANewerVersionIsRefusedByName) {
   const auto read = DecodeCommit(Newer("Journal=7 z=5 "), 100);
   ASSERT_FALSE(read);
