@@ -50,7 +50,7 @@ void Core::Impl::TakeFrom(PartitionId partition, uint32_t most, MessageBatch& ba
     if (index == kNoIndex) {
       return;
     }
-    const bool alone = slab_[lanes_[index].head].carried.alone;
+    const bool alone = slab_[lanes_[index].head].alone;
     const bool apart = alone || !FitsBatch(slab_[lanes_[index].head], batch);
     if (apart && !batch.items.empty()) {
       lanes_.MakeReadyFirst(index);
@@ -80,7 +80,7 @@ uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, MessageBatch& batch
     if (!FitsBatch(delivery, batch)) {
       break;
     }
-    if (delivery.carried.alone && slot != lane.head) {
+    if (delivery.alone && slot != lane.head) {
       break;
     }
     PartitionState& partition = At(delivery.partition);
@@ -121,6 +121,7 @@ uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, MessageBatch& batch
     item.first = delivery.offset >= facts.metadata.top;
     item.token.attempt = delivery.token;
     item.attempt = delivery.attempt;
+    item.alone = delivery.alone;
     item.fingerprint = delivery.fingerprint;
     FillOutcome(delivery, item);
     if (options_.suspects && !owed) {

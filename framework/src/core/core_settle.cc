@@ -142,6 +142,7 @@ void Core::Impl::Keep(Delivery& delivery, uint32_t slot, Settlement& settlement)
   delivery.carried = settlement.carried();
   // The window may not tell it again: a doubt of the claim lives on in the delivery.
   delivery.carried.touched |= settlement.uncertain;
+  delivery.alone |= settlement.alone;
   delivery.token = settlement.token.attempt;
   if (settlement.handled) {
     delivery.attempt = static_cast<uint16_t>(std::min(delivery.attempt + 1, 0xffff));

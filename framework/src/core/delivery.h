@@ -33,6 +33,7 @@ struct Delivery {
   bool finished : 1 = false;
   bool running : 1 = false;
   bool holds_id : 1 = false;
+  bool alone : 1 = false;  // runs with nothing else
   bool again : 1 = false;  // Frontier's: another arrival speaks for the offset
 
   std::string_view id_view() const { return {id, id_size}; }

@@ -38,7 +38,6 @@ struct Carried {
   bool touched : 1 = false;         // an earlier batch of ours may have had its effect
   bool result_dropped : 1 = false;  // its result is too long for the window
   bool conflict : 1 = false;        // same id, other payload
-  bool alone : 1 = false;           // it runs with nothing else
 
   Carried& carried() { return *this; }
 };
@@ -57,6 +56,7 @@ struct BatchItem : Carried {
   Token token;                        // empty unless stage says that one is out
   uint32_t fingerprint = 0;           // of the payload; 0: not taken
   uint16_t attempt = 0;               // handler calls of this delivery so far
+  bool alone = false;                 // it had to be, and nothing else is in the batch
   // perhaps the same id as an earlier item of this lane and batch
   bool copy = false;
   bool first = false;          // as in ClaimRequest
@@ -97,6 +97,7 @@ struct Settlement : Carried {
   bool same_delivery = false;  // attribute of kSuppressed: the marker has our coordinates
   bool attached = false;       // attribute: follows another delivery's record
   bool handled = false;        // the handler was called
+  bool alone = false;          // its next batch is to have nothing else in it
   bool unprotected = false;    // attribute of kApplied: beside the window, for want of an id
   uint32_t slot = 0;
   uint32_t ticket = 0;
