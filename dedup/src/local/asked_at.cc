@@ -13,7 +13,7 @@
 namespace oncemq {
 namespace {
 
-constexpr size_t kLongest = 4'096;  // of a path
+constexpr size_t kLongestPath = 4'096;  // of a path
 
 std::string FileOf(const std::string& directory) {
   return directory + "/ASKED_AT";
@@ -36,7 +36,7 @@ std::string AskedAt(const std::string& directory) {
   if (file < 0) {
     return "";
   }
-  std::array<char, kLongest> bytes;
+  std::array<char, kLongestPath> bytes;
   const ssize_t got = read(file, bytes.data(), bytes.size());
   close(file);
   return got <= 0 ? "" : std::string(bytes.data(), static_cast<size_t>(got));
