@@ -77,8 +77,8 @@ class Dispatch {
     CoreOptions options;
     options.in_flight = 65'536;
     options.partition_credit = 8'192;
-    options.run = 256;
-    options.lane_run = 64;
+    options.batch = 256;
+    options.lane_batch = 64;
     options.commit_interval = microseconds(100'000);
     return options;
   }

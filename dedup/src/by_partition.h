@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SendByPartition: a batch for windows of one partition each, in order. Requests of one partition
-// that stand together go as one; the runtime's runs belong to one partition, so there a call is
+// that stand together go as one; the runtime's batches belong to one partition, so there a call is
 // one.
 //
 // Thread safety: any thread.

@@ -105,7 +105,7 @@ Status EffectOverlay::Check(std::string_view key, size_t value_bytes) const {
   if (bytes_ + key.size() + value_bytes > kMaxEffectBytes) {
     return Error{
         Code::kFull, Effect::kNone,
-        "the effects of one run have at most " + std::to_string(kMaxEffectBytes) + " bytes"};
+        "the effects of one batch have at most " + std::to_string(kMaxEffectBytes) + " bytes"};
   }
   return {};
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// EffectOverlay: what a run's handlers have written so far, above the rows of a store. Pure memory:
-// the store is asked through `base`, and takes the changes when the run is completed.
+// EffectOverlay: the writes of a batch's handlers so far, above the rows of a store. Pure memory:
+// the store is asked through `base`, and takes the changes when the batch is completed.
 //
 // Sums are kept as differences: what the row was when the handler looked does not matter, only what
 // it is when the batch is written.
 //
-// Thread safety: none; belongs to its run.
+// Thread safety: none; belongs to its batch.
 #pragma once
 
 #include <functional>
@@ -63,7 +63,7 @@ class EffectOverlay final : public EffectBatch, public Effects {
     size_t bytes() const { return value ? value->size() : 0; }
   };
 
-  // A row that the run rests on, as it was in the store.
+  // A row that the batch rests on, as it was in the store.
   struct Watched {
     std::optional<std::string> row;
     uint64_t message = 0;  // that was the first to look

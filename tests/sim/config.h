@@ -97,8 +97,8 @@ struct Config {
   int64_t in_flight_bytes = 1 << 20;
   int64_t partition_credit = 128;
   int64_t span = 1024;
-  int64_t run = 16;
-  int64_t lane_run = 8;
+  int64_t batch = 16;
+  int64_t lane_batch = 8;
   // Times.
   Micros session = 6 * kSecond;
   Micros margin = kSecond;
@@ -254,8 +254,8 @@ void EachNumber(ConfigType& c, Visit visit) {
   visit("in_flight_bytes", c.in_flight_bytes);
   visit("partition_credit", c.partition_credit);
   visit("span", c.span);
-  visit("run", c.run);
-  visit("lane_run", c.lane_run);
+  visit("batch", c.batch);
+  visit("lane_batch", c.lane_batch);
   visit("session", c.session);
   visit("margin", c.margin);
   visit("drain", c.drain);

@@ -309,7 +309,7 @@ void SimProcess::RenewOwed() {
 void SimProcess::TakeBatches() {
   for (const auto& worker : workers_) {
     // A shell may ask for less than a whole run.
-    const int64_t limit = rng_.Chance(100) ? rng_.Between(1, 5) : world_.config.run;
+    const int64_t limit = rng_.Chance(100) ? rng_.Between(1, 5) : world_.config.batch;
     if (worker->idle() && core_.TakeBatch(batch_, clock_.Boot(), static_cast<uint32_t>(limit))) {
       worker->Begin(batch_);
     }

@@ -17,8 +17,8 @@ struct Scope {
   Level level;
   bool cooperative;
   int64_t copies;
-  int64_t lost;  // rate of calls whose reply is lost
-  int64_t run;   // messages at once
+  int64_t lost;   // rate of calls whose reply is lost
+  int64_t batch;  // messages at once
 };
 
 void PrintTo(const Scope& scope, std::ostream* out) {
@@ -37,7 +37,7 @@ Config Small(const Scope& scope, int64_t seed) {
   config.near_copies = 500;
   config.crossing = 500;
   config.window_lost = config.commit_lost = scope.lost;
-  config.run = scope.run;
+  config.batch = scope.batch;
   config.latency = 200;
   config.drain = 100 * kMilli;
   config.faults_until = 2 * kSecond;

@@ -196,7 +196,7 @@ TEST(StoreScenarios, WhereMapAndStoreDisagreeTheMarkerIsRepairedOrTheHandlerRuns
     config.slow = 80;
     config.slow_time = kSecond;
     config.workers = 3;
-    config.lane_run = 1;
+    config.lane_batch = 1;
     config.commit_interval = 10 * kMilli;
     for (int64_t i = 1; i <= 3; i++) {
       Strike(config, FaultKind::kPowerLoss, i * 800 * kMilli, 100 * kMilli);

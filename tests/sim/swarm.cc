@@ -57,8 +57,8 @@ void Limits(Rng& rng, Config& c) {
   c.in_flight_bytes = Pick(rng, {2000, 1 << 20});
   c.partition_credit = Pick(rng, {4, 32, 128});
   c.span = Pick(rng, {16, 128, 1024});
-  c.run = Pick(rng, {3, 16, 64});
-  c.lane_run = Pick(rng, {1, 4, 16});
+  c.batch = Pick(rng, {3, 16, 64});
+  c.lane_batch = Pick(rng, {1, 4, 16});
   c.commit_interval = Pick(rng, {10 * kMilli, 100 * kMilli, 800 * kMilli});
   c.lease = Pick(rng, {kSecond, 3 * kSecond, 10 * kSecond});
   c.max_lease = c.lease * Pick(rng, {1, 4, 10});

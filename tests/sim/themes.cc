@@ -75,8 +75,8 @@ void Carried(Config& c, Rng& rng) {
   c.slow = 80;
   c.slow_time = 4 * kSecond;
   c.workers = 3;
-  c.lane_run = 1;
-  c.run = 4;
+  c.lane_batch = 1;
+  c.batch = 4;
   c.commit_interval = 10 * kMilli;
   c.window_lost = 50;
   c.map_room = rng.Chance(300) ? rng.Between(4, 40) : 4096;
@@ -130,7 +130,7 @@ void TinyLimits(Config& c, Rng& rng) {
   c.in_flight_bytes = rng.Chance(500) ? 1000 : 1 << 20;
   c.partition_credit = rng.Between(2, 8);
   c.span = rng.Between(4, 16);
-  c.run = rng.Between(1, 6);
+  c.batch = rng.Between(1, 6);
   c.retries = 200;
   Add(c, rng, FaultKind::kRebalance, 10, 0, 0);
 }
@@ -270,7 +270,7 @@ void Atomic(Config& c, Rng& rng) {
   c.level = static_cast<int64_t>(Level::kAtomic);
   c.copies = 300;
   c.retries = rng.Chance(500) ? 150 : 0;
-  c.run = 16;
+  c.batch = 16;
   c.workers = rng.Between(1, 3);
   c.slow = rng.Chance(500) ? 60 : 0;
   c.slow_time = 500 * kMilli;

@@ -159,7 +159,7 @@ Status LocalWindow::Apply(std::span<const Request> requests, std::span<Reply> re
   return finished_.changed() ? Write() : Status();
 }
 
-// All or nothing: the effects of a run were written on top of each other.
+// All or nothing: the effects of a batch were written on top of each other.
 Status LocalWindow::StageEffects(std::span<const CompleteRequest> requests,
                                  std::span<const Found> found, std::span<MarkerChange> answers,
                                  EffectOverlay& effects, bool& fenced) {

@@ -86,9 +86,9 @@ Error OfAnotherMessage(Error error) {
 Error ErrorOfBatch(const SqlRefusal& refusal, size_t ours) {
   Error error = SqlError(refusal);
   if (refusal.at < ours && IsUniqueViolation(refusal)) {
-    error = {Code::kFenced, Effect::kNone, "another process has finished an id of this run"};
+    error = {Code::kFenced, Effect::kNone, "another process has finished an id of this batch"};
   } else if (refusal.at < ours && refusal.state == "22012") {
-    error = {Code::kFenced, Effect::kNone, "the run has lost its partition"};
+    error = {Code::kFenced, Effect::kNone, "the batch has lost its partition"};
   } else if (refusal.at >= ours && !IsOfServer(refusal)) {
     error.code = Code::kInvalid;
   } else if (!IsOutage(error)) {

@@ -218,7 +218,7 @@ Status RedisOwnedWindow::ReadStream(const std::string& name, const StreamPositio
   return {};
 }
 
-// In order; those of one partition that stand together are one batch, as the runtime's runs are.
+// In order; those of one partition that stand together are one batch, as the runtime's batches are.
 template <class Request, class Reply>
 Status RedisOwnedWindow::Route(std::span<const Request> requests, std::span<Reply> replies) {
   if (Status fit = CheckBatch(capabilities_, requests, replies.size()); !fit) {

@@ -126,7 +126,7 @@ Result<StoreKnowledge> RedisWindow::Open(const StoreName& name) {
   return known;
 }
 
-// Nothing is held for the partition. When it was opened stays known: runs of it may still be at
+// Nothing is held for the partition. When it was opened stays known: batches of it may still be at
 // work, and a loss must be told to them too.
 void RedisWindow::Close(uint32_t, int32_t) {}
 

@@ -286,8 +286,8 @@ void DescribeLimits(const RuntimeOptions& runtime, Lines& lines) {
   lines.Add("in_flight_bytes", FormatByteCount(core.in_flight_bytes));
   lines.Add("partition_credit", uint64_t{core.partition_credit});
   lines.Add("span", uint64_t{core.span});
-  lines.Add("run", uint64_t{core.run});
-  lines.Add("lane_run", uint64_t{core.lane_run});
+  lines.Add("batch", uint64_t{core.batch});
+  lines.Add("lane_batch", uint64_t{core.lane_batch});
 }
 
 }  // namespace

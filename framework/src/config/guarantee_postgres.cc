@@ -37,7 +37,7 @@ void SayLostCommits(const ServiceOptions& options, GuaranteeText& text) {
 
 void SayAtomicInPostgres(GuaranteeText& limits, GuaranteeText& holds) {
   limits.Say(
-      "Level atomic covers the rows that a handler writes in the transaction of its run, and no "
+      "Level atomic covers the rows that a handler writes in the transaction of its batch, and no "
       "other effect: a call or a message that it sends next to them happens at least once.");
   SayOnlyWatched(limits);
   holds.Say(

@@ -79,9 +79,9 @@ std::string UnprovenWork(const RuntimeOptions& runtime) {
 
 std::string ClaimedWork(const RuntimeOptions& runtime, std::string_view teller,
                         std::string_view lost) {
-  return "what was claimed and not finished: up to " + std::to_string(runtime.core.run) +
-         " messages of each worker (`limits.run`), those too whose handler had ended, since a run "
-         "is finished as a whole. " +
+  return "what was claimed and not finished: up to " + std::to_string(runtime.core.batch) +
+         " messages of each worker (`limits.batch`), those too whose handler had ended, since a "
+         "batch is finished as a whole. " +
          std::string(teller) + " tells it, and it is counted as uncertain. " + std::string(lost) +
          ", it is " + UnprovenWork(runtime) + ", and for what was running.";
 }

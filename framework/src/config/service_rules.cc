@@ -93,7 +93,7 @@ void CheckTimes(const ServiceOptions& options, Rules& rules) {
 void CheckLimits(const ServiceOptions& options, Rules& rules) {
   const CoreOptions& core = options.runtime.core;
   const std::string in_flight = std::to_string(core.in_flight);
-  rules.Demand(core.run >= 1 && core.run <= core.in_flight, "limits.run",
+  rules.Demand(core.batch >= 1 && core.batch <= core.in_flight, "limits.batch",
                "must be from 1 to `limits.in_flight`, which is " + in_flight);
   rules.Demand(core.partition_credit >= 1 && core.partition_credit <= core.in_flight,
                "limits.partition_credit",

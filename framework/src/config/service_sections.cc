@@ -142,8 +142,8 @@ void ReadLimits(Section limits, ServiceOptions& options) {
   limits.Bytes("in_flight_bytes", core.in_flight_bytes, 1 << 20, 1ull << 40);
   limits.Count("partition_credit", core.partition_credit, 1, 4'000'000);
   limits.Count("span", core.span, 1, 100'000'000);
-  limits.Count("run", core.run, 1, 10'000);
-  limits.Count("lane_run", core.lane_run, 1, 10'000);
+  limits.Count("batch", core.batch, 1, 10'000);
+  limits.Count("lane_batch", core.lane_batch, 1, 10'000);
   limits.Finish();
   // The window must hold whatever may be in flight.
   options.memory.max_open = std::max(options.memory.max_open, core.in_flight);

@@ -21,7 +21,7 @@ Core::Impl::Impl(const CoreOptions& options)
       free_(options.in_flight),
       stamps_(options.in_flight, kNoStamp),
       usual_bytes_(std::max<uint64_t>(1, options.in_flight_bytes / kFirstMessages)) {
-  ONCEMQ_CHECK(options.in_flight > 0 && options.run > 0 && options.lane_run > 0,
+  ONCEMQ_CHECK(options.in_flight > 0 && options.batch > 0 && options.lane_batch > 0,
                "limits are checked where they are configured");
   for (uint32_t i = 0; i < options.in_flight; i++) {
     slab_[i].next = i + 1 < options.in_flight ? i + 1 : kNoIndex;

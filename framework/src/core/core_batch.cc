@@ -10,7 +10,7 @@ namespace oncemq {
 bool Core::Impl::TakeBatch(MessageBatch& batch, BootTime now, uint32_t limit) {
   batch.items.clear();
   batch.safe_until = BootTime::max();
-  const uint32_t most = std::min(limit, options_.run);
+  const uint32_t most = std::min(limit, options_.batch);
   TakeOwed(most, batch, now);
   // Of one partition: a store that fails holds up its own partition and no other.
   for (uint32_t partition = lanes_.NextTurn(); partition != kNoIndex && batch.items.empty();
@@ -73,7 +73,7 @@ void Core::Impl::TakeFrom(PartitionId partition, uint32_t most, MessageBatch& ba
 // Takes a prefix of the lane, or sets the lane aside where its head waits for something.
 uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, MessageBatch& batch, BootTime now) {
   const Lane& lane = lanes_[index];
-  const uint32_t limit = lane.solo ? 1 : std::min(room, options_.lane_run);
+  const uint32_t limit = lane.solo ? 1 : std::min(room, options_.lane_batch);
   const size_t begin = batch.items.size();
   for (uint32_t slot = lane.head; slot != kNoIndex && batch.items.size() - begin < limit;) {
     Delivery& delivery = slab_[slot];

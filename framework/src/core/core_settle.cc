@@ -186,7 +186,7 @@ void Core::Impl::ReleaseId(Delivery& delivery) {
 void Core::Impl::EndBatch(uint32_t index, BootTime now) {
   Lane& lane = lanes_[index];
   ONCEMQ_CHECK(lane.state == LaneState::kBusy && lane.head != kNoIndex,
-               "a run ends in the lane that it was taken from");
+               "a batch ends in the lane that it was taken from");
   const bool moved = slab_[lane.head].finished;
   // What was queued behind the batch when an assignment ended is gone already: a long lane must not
   // cost its whole length after each batch.

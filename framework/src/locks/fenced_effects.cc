@@ -15,7 +15,7 @@ std::string TextOf(const Fence& fence) {
 }
 constexpr size_t kTextOfFence = 32;
 
-// Behind the fence, how often the row was written: no two runs leave the same bytes, so one that
+// Behind the fence, how often the row was written: no two batches leave the same bytes, so one that
 // began before the other was written finds out, also if both have one fence. Rows of before the
 // count have none.
 std::string CountBehind(std::string_view last) {

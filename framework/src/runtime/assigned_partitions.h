@@ -69,8 +69,8 @@ class AssignedPartitions {
 
   void Answered(PartitionId id, const std::optional<Error>& failure);
   // Those with a regressed store, since the last call.
-  std::vector<PartitionId> TakeRegressed() { return std::exchange(lost_writes_, {}); }
-  void KeepRegressed(PartitionId id) { lost_writes_.push_back(id); }
+  std::vector<PartitionId> TakeLostWrites() { return std::exchange(lost_writes_, {}); }
+  void KeepLostWrites(PartitionId id) { lost_writes_.push_back(id); }
 
   // At the level opaque, where other partitions ask the same store for the same ids.
   void BeginUnprotected(PartitionId id, const PartitionName& name, const Assignment& assignment);

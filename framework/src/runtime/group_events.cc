@@ -12,14 +12,14 @@ namespace oncemq {
 // next assignment compares store and commit (FitStore) and reads the rest again. An announcement
 // under way must end first. It would claim the lost results in the newly opened store.
 void GroupEvents::AssignLostWritesAnew() {
-  for (const PartitionId id : partitions_.TakeRegressed()) {
+  for (const PartitionId id : partitions_.TakeLostWrites()) {
     const bool goes = stopping_ || rejoining_ ||
                       poll_.core.Status(id).phase == PartitionPhase::kDraining;  // its commits fail
     if (!partitions_.Owns(id) || goes) {
       continue;
     }
     if (partitions_[id].flight.announcing > 0) {
-      partitions_.KeepRegressed(id);
+      partitions_.KeepLostWrites(id);
       continue;
     }
     const PartitionName name = poll_.source->Name(id);

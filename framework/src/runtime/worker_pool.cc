@@ -140,7 +140,7 @@ bool WorkerPool::InUse(PartitionId partition) const {
                      [&](const JobPtr& job) { return job->partition == partition; });
 }
 
-// In runs of the partition no further handler starts. The present one has to stop at `stop_at`.
+// In batches of the partition no further handler starts. The present one has to stop at `stop_at`.
 void WorkerPool::StopBatchesOf(PartitionId partition, BootTime stop_at) {
   for (const JobPtr& job : out_) {
     if (job->partition == partition) {

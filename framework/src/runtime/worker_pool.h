@@ -39,7 +39,7 @@ class WorkerPool {
   void StopBatchesOf(PartitionId partition, BootTime stop_at);
   void LookAfterSlowBatches();
 
-  // The jobs of all runs, after the end.
+  // All jobs, after the end.
   const std::vector<JobPtr>& jobs() const { return jobs_; }
   int64_t stood_in() const { return stood_in_; }
 

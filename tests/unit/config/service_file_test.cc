@@ -79,7 +79,7 @@ const std::string kFullService =
     "  retry_first: 10ms\n"
     "  retry_most: 1m\n"
     "limits: {in_flight: 1000, in_flight_bytes: 64MiB, partition_credit: 100, span: 5000,\n"
-    "         run: 50, lane_run: 5}\n"
+    "         batch: 50, lane_batch: 5}\n"
     "log: {level: debug, format: json, file: /var/log/pay}\n"
     "admin: {socket: /run/pay/admin.sock}\n";
 
@@ -137,8 +137,8 @@ TEST(ServiceFile, EveryKeyOfRuntimeLimitsAndLogReachesItsOption) {
   EXPECT_EQ(runtime.core.in_flight_bytes, 64u << 20);
   EXPECT_EQ(runtime.core.partition_credit, 100u);
   EXPECT_EQ(runtime.core.span, 5000u);
-  EXPECT_EQ(runtime.core.run, 50u);
-  EXPECT_EQ(runtime.core.lane_run, 5u);
+  EXPECT_EQ(runtime.core.batch, 50u);
+  EXPECT_EQ(runtime.core.lane_batch, 5u);
   EXPECT_EQ(options.log.level, LogLevel::kDebug);
   EXPECT_EQ(options.log.format, LogOptions::Format::kJson);
   EXPECT_EQ(options.log.file, "/var/log/pay");

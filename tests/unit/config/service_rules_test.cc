@@ -148,11 +148,11 @@ TEST(ServiceRules, LimitsFitIntoEachOther) {
   ServiceOptions options = Good();
   options.runtime.core.in_flight = 100;
   options.runtime.core.partition_credit = 100;
-  options.runtime.core.run = 100;
+  options.runtime.core.batch = 100;
   EXPECT_EQ(Broken(options), "");
-  options.runtime.core.run = 101;
-  EXPECT_EQ(Broken(options), "limits.run");
-  options.runtime.core.run = 100;
+  options.runtime.core.batch = 101;
+  EXPECT_EQ(Broken(options), "limits.batch");
+  options.runtime.core.batch = 100;
   options.runtime.core.partition_credit = 101;
   EXPECT_EQ(Broken(options), "limits.partition_credit");
   options.runtime.core.partition_credit = 100;

@@ -48,7 +48,7 @@ class CoreFullMap : public CoreHarness, public ::testing::WithParamInterface<boo
   static CoreOptions Wide() {
     CoreOptions options = Small();
     options.in_flight = options.partition_credit = options.span = 8'192;
-    options.run = options.lane_run = 8'192;
+    options.batch = options.lane_batch = 8'192;
     options.map_alone = GetParam();
     return options;
   }

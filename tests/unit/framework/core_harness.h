@@ -19,8 +19,8 @@ class CoreHarness : public ::testing::Test {
     options.in_flight = 64;
     options.partition_credit = 32;
     options.span = 64;
-    options.run = 8;
-    options.lane_run = 8;
+    options.batch = 8;
+    options.lane_batch = 8;
     options.commit_interval = microseconds(1'000);
     options.session_timeout = microseconds(100'000);
     options.session_margin = microseconds(10'000);

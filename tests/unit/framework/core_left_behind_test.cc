@@ -13,7 +13,7 @@ class CoreLeftBehind : public CoreHarness {
     CoreOptions options = Small();
     options.left_behind_bytes = 100;
     options.in_flight = options.partition_credit = 1'000;
-    options.run = options.lane_run = 1'000;
+    options.batch = options.lane_batch = 1'000;
     options.span = 10'000;
     return options;
   }

@@ -14,7 +14,7 @@ class CoreSuspects : public CoreHarness {
     CoreOptions options = Small();
     options.in_flight = options.partition_credit = 512;
     options.span = 4'096;
-    options.run = options.lane_run = 512;
+    options.batch = options.lane_batch = 512;
     options.suspects = true;
     return options;
   }

@@ -113,7 +113,7 @@ TEST(RuntimeOpen, RefusesLimitsThatCannotWork) {
 
 TEST(RuntimeOpen, RefusesLimitsThatNoMachineHasRoomFor) {
   for (const auto field : {&CoreOptions::in_flight, &CoreOptions::partition_credit,
-                           &CoreOptions::span, &CoreOptions::run, &CoreOptions::lane_run}) {
+                           &CoreOptions::span, &CoreOptions::batch, &CoreOptions::lane_batch}) {
     RuntimeOptions options = Good();
     options.core.*field = UINT32_MAX;
     EXPECT_THAT(Refusal(options), HasSubstr("not 4294967295"));

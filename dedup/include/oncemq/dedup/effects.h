@@ -12,9 +12,9 @@
 // Promise: a handler reads its own writes and those of earlier messages in the same batch. Rows
 // belong to one partition.
 //
-// Limits: two runs of one partition may be at work at the same time, with different keys. Change a
-// row that messages of different keys share by Add(), or Watch() it: the later batch is not written
-// then, and its messages come again.
+// Limits: two batches of one partition may be at work at the same time, with different keys. Change
+// a row that messages of different keys share by Add(), or Watch() it: the later batch is not
+// written then, and its messages come again.
 //
 // Failure: Status, with nothing changed. kFull: too many bytes in one batch. kInvalid: a key that
 // is empty or too long, or a sum that leaves int64_t.

@@ -86,7 +86,7 @@ class TokenSource {
 class BatchMachine {
  public:
   BatchMachine(const BatchPolicy& policy, TokenSource tokens) : policy_(policy), tokens_(tokens) {
-    ONCEMQ_CHECK(policy.level || !policy.window, "a run machine with a window needs its level");
+    ONCEMQ_CHECK(policy.level || !policy.window, "a batch machine with a window needs its level");
   }
 
   // Takes over the batch's items (swapped, so that buffers are reused).

@@ -50,8 +50,8 @@ struct CoreOptions {
   uint64_t left_behind_bytes = 32ull << 20;
   uint32_t partition_credit = 8'192;      // unfinished messages of one partition
   uint32_t span = 1'000'000;              // arrivals above the frontier of one partition
-  uint32_t run = 500;                     // messages handed to a worker at once
-  uint32_t lane_run = 128;                // of these, from one lane
+  uint32_t batch = 500;                   // messages handed to a worker at once
+  uint32_t lane_batch = 128;              // of these, from one lane
   microseconds commit_interval{500'000};  // between commits of a partition that has moved
   microseconds session_timeout{
       45'000'000};  // after it the broker may give the partition to somebody else

@@ -134,7 +134,7 @@ struct RuntimeOptions {
   milliseconds poll_budget{100};
   // For running handlers, at a revocation and at the end.
   milliseconds drain_deadline{10'000};
-  // Claims of longer runs are renewed so often; at most a third of the window's lease.
+  // Claims of longer batches are renewed so often; at most a third of the window's lease.
   milliseconds renew_every{10'000};
   // Offsets of a partition's log that a new owner may re-read to complete a window of its own;
   // 0: never. Not for windows that are shared.

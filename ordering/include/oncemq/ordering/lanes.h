@@ -122,7 +122,7 @@ class LaneTable {
     return index;
   }
 
-  // Before all others of its group: it was its turn, and it has to wait for a run of its own.
+  // Before all others of its group: it was its turn, and it has to wait for a batch of its own.
   void MakeReadyFirst(uint32_t index) {
     LaneList& ready = groups_[lanes_[index].group].ready;
     const LaneList others = std::exchange(ready, {});

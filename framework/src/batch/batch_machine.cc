@@ -9,7 +9,7 @@
 namespace oncemq {
 
 void BatchMachine::Start(MessageBatch& batch) {
-  ONCEMQ_CHECK(step_ == BatchStep::kSettled, "one run at a time");
+  ONCEMQ_CHECK(step_ == BatchStep::kSettled, "one batch at a time");
   items_.swap(batch.items);
   batch.items.clear();
   safe_until_ = batch.safe_until;
