@@ -41,9 +41,9 @@ Status SwitchedLocks::Parts::ExtendAt(SwitchedStore& store, std::span<const Lock
 }
 
 // The hold is asked for in the store that is to come, by its own token, so asking twice, one behind
-// the other, is asking once. It counts only if it was held in the other one just now.
+// the other, is asking once. It counts only if the other one holds it still.
 Result<bool> SwitchedLocks::Parts::Move(SwitchedStore& to, const SwitchRecord& record,
-                                        const LockClaim& claim) {
+                                        const LockClaim& claim, BootTime extended_at) {
   const auto entry = where.Moves(claim, to.name(), record.epoch, clock.Boot());
   if (!entry) {
     return false;
@@ -56,9 +56,11 @@ Result<bool> SwitchedLocks::Parts::Move(SwitchedStore& to, const SwitchRecord& r
     request.limit = kMostCounted;
   }
   const auto answer = AskOne(to, request, false);
-  // Whoever gave it back meanwhile may have told this store before it was asked.
+  // A release may have reached this store before the request. If the hold may have ended in the
+  // other store, both may have granted it to another one in between.
   const auto now = where.Moved(claim.token);
-  if (!now || now->given_back) {
+  const bool late = answer && MayHaveEnded(extended_at, claim.lease);
+  if (!now || now->given_back || late) {
     static_cast<void>(Undo({to.name()}, 1, request));
     return false;
   }
@@ -82,7 +84,8 @@ std::vector<size_t> SwitchedLocks::Parts::InTurn(std::span<const LockClaim> clai
 
 // Answers which of them are held there now.
 std::vector<bool> SwitchedLocks::Parts::MoveSome(SwitchedStore& to, const SwitchRecord& record,
-                                                 std::span<const LockClaim> claims) {
+                                                 std::span<const LockClaim> claims,
+                                                 BootTime extended_at) {
   std::vector<bool> moved(claims.size());
   std::optional<Error> refused;
   bool answered = false;
@@ -92,7 +95,7 @@ std::vector<bool> SwitchedLocks::Parts::MoveSome(SwitchedStore& to, const Switch
     if (clock.Boot() >= until) {
       break;
     }
-    const auto done = Move(to, record, claims[i]);
+    const auto done = Move(to, record, claims[i], extended_at);
     moved[i] = done.value_or(false);
     answered = answered || done;
     refused = done ? refused : done.error();
@@ -111,7 +114,7 @@ milliseconds SwitchedLocks::Parts::TargetAnswersWithin(const SwitchRecord& recor
 // is; but what has ended in the other store is told at once.
 Status SwitchedLocks::Parts::ExtendAlsoAt(SwitchedStore& to, const SwitchRecord& record,
                                           std::span<const LockClaim> claims,
-                                          std::span<Extended> answers) {
+                                          std::span<Extended> answers, BootTime extended_at) {
   Some held;
   const milliseconds within = TargetAnswersWithin(record);
   for (size_t i = 0; i < claims.size(); i++) {
@@ -146,7 +149,7 @@ Status SwitchedLocks::Parts::ExtendAlsoAt(SwitchedStore& to, const SwitchRecord&
     WatchTarget(record, sent_at, {});
     return {};
   }
-  const std::vector<bool> moved = MoveSome(to, record, away.claims);
+  const std::vector<bool> moved = MoveSome(to, record, away.claims, extended_at);
   for (size_t i = 0; i < moved.size(); i++) {
     Extended& answer = answers[away.at[i]];
     answer = moved[i] ? OfBoth(answer, Extended::kYes) : Extended::kLater;
@@ -239,12 +242,13 @@ Status SwitchedLocks::Extend(std::span<const LockClaim> claims, std::span<Extend
   if (record->mode == SwitchMode::kDrain) {
     return parts_->ExtendDrained(*record, claims, answers);
   }
+  const BootTime extended_at = parts_->clock.Boot();
   if (const Status done = parts_->ExtendAt(parts_->Store(record->from), claims, answers); !done) {
     return done;
   }
   Status also;
   if (record->mode == SwitchMode::kBoth) {
-    also = parts_->ExtendAlsoAt(parts_->Store(record->to), *record, claims, answers);
+    also = parts_->ExtendAlsoAt(parts_->Store(record->to), *record, claims, answers, extended_at);
   }
   if (blind && parts_->SealedSince(*record)) {
     std::replace_if(
@@ -273,6 +277,8 @@ Status SwitchedLocks::Free(std::span<const LockClaim> claims, std::span<Freed> a
   Status all;
   for (const auto& store : parts_->stores) {
     const bool counts = store->name() == record.from || store->name() == record.to;
+    // Where the hold has ended in the other store, another one may have had the name since.
+    const bool decides = record.mode != SwitchMode::kBoth || store->name() == record.from;
     Some there;
     for (size_t i = 0; i < claims.size(); i++) {
       if (entries[i] ? entries[i]->MayBeAt(store->name(), counts ? BootTime::min() : now)
@@ -299,7 +305,7 @@ Status SwitchedLocks::Free(std::span<const LockClaim> claims, std::span<Freed> a
     }
     for (size_t i = 0; i < freed.size(); i++) {
       Freed& answer = answers[there.at[i]];
-      answer = freed[i] == Freed::kYes ? Freed::kYes : answer;
+      answer = decides && freed[i] == Freed::kYes ? Freed::kYes : answer;
     }
   }
   for (const LockClaim& claim : claims) {

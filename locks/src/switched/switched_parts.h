@@ -43,15 +43,21 @@ struct SwitchedLocks::Parts {
   Status Undo(const StoreNames& grants, size_t granted, const AcquireRequest& request);
   Status ExtendAt(SwitchedStore& store, std::span<const LockClaim> claims,
                   std::span<Extended> answers);
-  // Whether it is held there now.
-  Result<bool> Move(SwitchedStore& to, const SwitchRecord& record, const LockClaim& claim);
+  // Whether a lease from `since` on may have ended, by a clock a little faster than ours.
+  bool MayHaveEnded(BootTime since, milliseconds lease) const {
+    return clock.Boot() >= since + lease - microseconds(lease) / 1'000;
+  }
+  // True: held there now, and in the other store since `extended_at`.
+  Result<bool> Move(SwitchedStore& to, const SwitchRecord& record, const LockClaim& claim,
+                    BootTime extended_at);
   std::vector<size_t> InTurn(std::span<const LockClaim> claims) const;
   std::vector<bool> MoveSome(SwitchedStore& to, const SwitchRecord& record,
-                             std::span<const LockClaim> claims);
+                             std::span<const LockClaim> claims, BootTime extended_at);
   Status ExtendDrained(const SwitchRecord& record, std::span<const LockClaim> claims,
                        std::span<Extended> answers);
   Status ExtendAlsoAt(SwitchedStore& to, const SwitchRecord& record,
-                      std::span<const LockClaim> claims, std::span<Extended> answers);
+                      std::span<const LockClaim> claims, std::span<Extended> answers,
+                      BootTime extended_at);
   Result<Freed> EvictInBoth(const SwitchRecord& record, std::string_view name, const Fence& fence);
   bool SealedSince(const SwitchRecord& record);
   milliseconds TargetAnswersWithin(const SwitchRecord& record) const;

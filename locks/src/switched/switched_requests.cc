@@ -124,11 +124,8 @@ Result<LockAnswer> SwitchedLocks::Ask(const AcquireRequest& request) {
     }
     granted = i == 0 ? *answer : granted;
   }
-  // The first store may have let it end by then, by a clock that is a little faster, and both may
-  // have granted it to somebody else in between.
-  const bool ended =
-      parts_->clock.Boot() >= began + request.lease - microseconds(request.lease) / 1'000;
-  if (grants.size() > 1 && ended) {
+  // If the first store has let it end by then, both may have granted it to another one in between.
+  if (grants.size() > 1 && parts_->MayHaveEnded(began, request.lease)) {
     return Error{Code::kTimeout, Effect::kUnknown,
                  "what the store " + grants.front() + " granted may have ended before the store " +
                      grants.back() + " did"};

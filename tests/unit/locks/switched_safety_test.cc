@@ -55,6 +55,42 @@ TEST_F(SwitchedSafetyTest, WhatTheSecondStoreGrantsWhenTheFirstMayHaveEndedIsNoG
   EXPECT_EQ(Ask(p, request), Kind::kGranted);
 }
 
+// Another one may have had it in between, and freed it in both.
+TEST_F(SwitchedSafetyTest, AHoldThatReachesTheSecondStoreWhenTheFirstMayHaveEndedIsTakenBack) {
+  Process p = Open();
+  Process q = Open();
+  AcquireRequest request = New();
+  request.lease = milliseconds(1'000);
+  ASSERT_EQ(Ask(p, request), Kind::kGranted);
+  ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
+  q.view->Turn();
+  bool takes = true;
+  p.stores["b"]->on_its_way = [&] {
+    if (std::exchange(takes, false)) {
+      clock_.Advance(milliseconds(1'000));
+      const AcquireRequest other = New();
+      EXPECT_EQ(Ask(q, other), Kind::kGranted);
+      EXPECT_EQ(Free(q, other), Freed::kYes);
+    }
+  };
+  EXPECT_EQ(Extend(p, request), Extended::kLater);
+  EXPECT_FALSE(takes);
+  EXPECT_FALSE(Held("b"));
+  EXPECT_EQ(Free(p, request), Freed::kNotHeld);
+}
+
+TEST_F(SwitchedSafetyTest, WhatOnlyTheSecondStoreHoldsWasNotHeldToTheEnd) {
+  Process p = Open();
+  ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
+  const AcquireRequest request = New();
+  ASSERT_EQ(Ask(p, request), Kind::kGranted);
+  const LockClaim claim{request.name, request.token};
+  Freed ended{};
+  ASSERT_TRUE(stores_.at("a")->Free({&claim, 1}, {&ended, 1}));  // as by the end of its lease
+  EXPECT_EQ(Free(p, request), Freed::kNotHeld);
+  EXPECT_FALSE(Held("b"));
+}
+
 TEST_F(SwitchedSafetyTest, ADrainOfMemcachedThatIsNotCalledOffLetsNoTwoHold) {
   stores_["a"] = std::make_shared<LocksByEpoch>(MakeMemoryLocks({}, clock_));
   LockCapabilities can = MemoryLockCapabilities();
