@@ -218,7 +218,9 @@ void Core::Impl::Free(uint32_t slot) {
   PartitionState& partition = At(delivery.partition);
   ONCEMQ_CHECK(partition.unfinished > 0, "an admitted delivery is freed once");
   partition.unfinished--;
-  kept_outcomes_.erase(slot);
+  if (!kept_outcomes_.empty()) [[unlikely]] {
+    kept_outcomes_.erase(slot);
+  }
   retries_.Forget(slot, delivery.partition, delivery.offset);
   delivery.ticket++;
   delivery.message = nullptr;

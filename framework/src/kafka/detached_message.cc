@@ -15,6 +15,7 @@ struct HeaderSizes {
   uint32_t name = 0;
   uint32_t value = 0;
 };
+static_assert(sizeof(HeaderSizes) == 2 * sizeof(uint32_t), "as HeaderBytes() counts");
 
 // Calls visit(MessageHeader) for each header of a copy, in order.
 template <class Visit>
@@ -44,9 +45,7 @@ const rd_kafka_headers_t* HeadersOf(const rd_kafka_message_t* message) {
 
 size_t HeaderBytes(const rd_kafka_headers_t* headers) {
   size_t bytes = 0;
-  ForEachHeader(headers, [&](const MessageHeader& header) {
-    bytes += sizeof(HeaderSizes) + header.name.size() + header.value.value_or("").size();
-  });
+  ForEachHeader(headers, [&](const MessageHeader& header) { bytes += HeaderBytes(header); });
   return bytes;
 }
 

@@ -13,6 +13,7 @@
 #include <librdkafka/rdkafka.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -39,7 +40,10 @@ void ForEachHeader(const rd_kafka_headers_t* headers, Visit visit) {
   }
 }
 
-// Names and values, and the bytes that tell them apart in a copy.
+// Its name and value, and in a copy two sizes that tell them apart.
+inline size_t HeaderBytes(const MessageHeader& header) {
+  return 2 * sizeof(uint32_t) + header.name.size() + header.value.value_or("").size();
+}
 size_t HeaderBytes(const rd_kafka_headers_t* headers);
 
 class DetachedMessage final : public Message {

@@ -192,14 +192,15 @@ void MessageReader::ReadHeaderId(rd_kafka_message_t* message, Arrival& arrival) 
   NoId if_empty = NoId::kMissing;
   // Detached, so that they can be freed now; the message parses them again if a handler asks.
   if (rd_kafka_message_detach_headers(message, &headers) == RD_KAFKA_RESP_ERR_NO_ERROR) {
-    const void* value = nullptr;
-    size_t size = 0;
-    if (rd_kafka_header_get_last(headers, header_.c_str(), &value, &size) ==
-        RD_KAFKA_RESP_ERR_NO_ERROR) {
-      id = Bytes(value, size);
-      if_empty = value == nullptr ? NoId::kNull : NoId::kEmpty;
-    }
-    arrival.bytes = CountedBytes(message->len + message->key_len + HeaderBytes(headers));
+    size_t bytes = message->len + message->key_len;
+    ForEachHeader(headers, [&](const MessageHeader& header) {
+      bytes += HeaderBytes(header);
+      if (header.name == header_) {  // the last one counts
+        id = header.value.value_or("");
+        if_empty = header.value ? NoId::kEmpty : NoId::kNull;
+      }
+    });
+    arrival.bytes = CountedBytes(bytes);
   }
   TakeId(message, id, if_empty, arrival);
   if (headers != nullptr) {

@@ -92,7 +92,7 @@ Outcome CallUnderLocks(Job& job, const Handler& handler, const Message& message,
         {{"topic", message.topic()},
          {"partition", message.partition()},
          {"offset", message.offset()}});
-    return Retry{.why = "a lease of the handler was lost"};
+    outcome = Retry{.why = "a lease of the handler was lost"};
   }
   return outcome;
 }
