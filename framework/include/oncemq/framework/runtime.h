@@ -136,8 +136,8 @@ struct RuntimeOptions {
   milliseconds drain_deadline{10'000};
   // Claims of longer batches are renewed so often; at most a third of the window's lease.
   milliseconds renew_every{10'000};
-  // Offsets of a partition's log that a new owner may re-read to complete a window of its own;
-  // 0: never. Not for windows that are shared.
+  // Offsets of a partition's log that a new owner may re-read to complete its window, or a server's
+  // that lost changes; 0: never.
   int64_t catch_up = 1'000'000;
   // For how long ids are taken from what is read; 0: as long as that takes. With kRun the rest, up
   // to the start, is still read, and passed over: this bounds no waiting time.
