@@ -52,16 +52,9 @@ class Retries {
 
   // Its outcome is there, or it is not ours any more. Nothing where nothing was noted.
   void Forget(uint32_t slot, PartitionId partition, int64_t offset) {
-    if (noted_[slot] == kNothing) [[likely]] {
-      return;
+    if (noted_[slot] != kNothing) [[unlikely]] {
+      Remove(slot, partition, offset);
     }
-    Partition& of = partitions_[partition];
-    if (noted_[slot] == kRetry) {
-      ONCEMQ_CHECK(of.retrying > 0, "a retry is forgotten once");
-      of.retrying--;
-    }
-    of.lowest.erase({offset, slot});
-    noted_[slot] = kNothing;
   }
 
   uint32_t count(PartitionId partition) const {
@@ -88,6 +81,17 @@ class Retries {
     uint32_t retrying = 0;
     std::map<std::pair<int64_t, uint32_t>, Wait> lowest;  // by offset and slot
   };
+
+  // Not inlined, or messages that never wait would save its registers, too.
+  [[gnu::noinline]] void Remove(uint32_t slot, PartitionId partition, int64_t offset) {
+    Partition& of = partitions_[partition];
+    if (noted_[slot] == kRetry) {
+      ONCEMQ_CHECK(of.retrying > 0, "a retry is forgotten once");
+      of.retrying--;
+    }
+    of.lowest.erase({offset, slot});
+    noted_[slot] = kNothing;
+  }
 
   std::vector<uint8_t> noted_;  // by slot
   std::vector<Partition> partitions_;
