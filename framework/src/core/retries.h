@@ -82,7 +82,7 @@ class Retries {
     std::map<std::pair<int64_t, uint32_t>, Wait> lowest;  // by offset and slot
   };
 
-  // Not inlined, or messages that never wait would save its registers, too.
+  // Not inlined, so messages without a wait save no registers for it.
   [[gnu::noinline]] void Remove(uint32_t slot, PartitionId partition, int64_t offset) {
     Partition& of = partitions_[partition];
     if (noted_[slot] == kRetry) {
