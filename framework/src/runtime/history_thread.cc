@@ -2,14 +2,32 @@
 #include "history_thread.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
+#include "oncemq/base/outage.h"
 #include "oncemq/base/start_thread.h"
 
 namespace oncemq {
 namespace {
 
-constexpr uint32_t kMostPass = 64;  // jobs that go before a Committed
+constexpr uint32_t kMostPass = 64;    // jobs that go before a Committed
+constexpr size_t kMostTogether = 64;  // announcements in one call, each with up to 4 KiB
+
+// Whether `next` belongs to the same call: one announcement for each partition.
+bool Joins(std::span<const HistoryThread::Job> jobs, const HistoryThread::Job& next) {
+  const auto announced = [](const HistoryThread::Job& job) {
+    const auto* const one = std::get_if<HistoryThread::Announce>(&job);
+    return one == nullptr ? nullptr : &one->announcement;
+  };
+  const Announcement* const one = announced(next);
+  return one != nullptr &&
+         std::all_of(jobs.begin(), jobs.end(), [&](const HistoryThread::Job& job) {
+           const Announcement* const other = announced(job);
+           return other != nullptr &&
+                  (other->source != one->source || other->partition != one->partition);
+         });
+}
 
 }  // namespace
 
@@ -34,7 +52,7 @@ HistoryThread::~HistoryThread() {
 
 void HistoryThread::Add(Job job) {
   if (!thread_) {
-    Make(job);
+    Make({&job, 1});
   }
   MutexLock lock(mutex_);
   if (thread_) {
@@ -72,17 +90,20 @@ void HistoryThread::ForgetRaise(PartitionId partition) {
 }
 
 // There is one.
-HistoryThread::Job HistoryThread::Next() {
+std::vector<HistoryThread::Job> HistoryThread::Next() {
+  std::vector<Job> jobs;
   if (!committed_.empty() && (waiting_.empty() || passed_ >= kMostPass)) {
-    Committed job = std::move(committed_.front());
+    jobs.push_back(std::move(committed_.front()));
     committed_.pop_front();
     passed_ = 0;
-    return job;
+    return jobs;
   }
-  Job job = std::move(waiting_.front());
-  waiting_.pop_front();
-  passed_ += committed_.empty() ? 0 : 1;
-  return job;
+  do {
+    jobs.push_back(std::move(waiting_.front()));
+    waiting_.pop_front();
+  } while (jobs.size() < kMostTogether && !waiting_.empty() && Joins(jobs, waiting_.front()));
+  passed_ += committed_.empty() ? 0 : static_cast<uint32_t>(jobs.size());
+  return jobs;
 }
 
 bool HistoryThread::Take(std::vector<Job>& done) {
@@ -94,8 +115,32 @@ bool HistoryThread::Take(std::vector<Job>& done) {
   return !done.empty();
 }
 
-void HistoryThread::Make(Job& job) {
-  std::visit([this](auto& one) { Call(one); }, job);
+void HistoryThread::Make(std::span<Job> jobs) {
+  if (jobs.size() > 1) {
+    return AnnounceTogether(jobs);
+  }
+  std::visit([this](auto& one) { Call(one); }, jobs.front());
+}
+
+// A refusal may be about one of them, so each is made by itself then.
+void HistoryThread::AnnounceTogether(std::span<Job> jobs) {
+  std::vector<Announcement> all;
+  for (Job& job : jobs) {
+    auto& one = std::get<Announce>(job);
+    one.announcement.metadata = one.commit.metadata;  // where it lies now
+    all.push_back(one.announcement);
+  }
+  const Status made = window_->Announce(all);
+  if (made || IsOutage(made.error())) {
+    (void)errors_.Window("announce", all.size(), made);
+  }
+  for (Job& job : jobs) {
+    auto& one = std::get<Announce>(job);
+    one.made = made;
+    if (!made && !IsOutage(made.error())) {
+      Call(one);
+    }
+  }
 }
 
 void HistoryThread::Call(RaiseOwnerEpoch& job) {
@@ -124,7 +169,7 @@ void HistoryThread::Call(Restore& job) {
 
 void HistoryThread::Work() {
   for (;;) {
-    std::optional<Job> job;
+    std::vector<Job> jobs;
     {
       MutexLock lock(mutex_);
       changed_.wait(mutex_, [this]() REQUIRES(mutex_) {
@@ -133,11 +178,11 @@ void HistoryThread::Work() {
       if (ending_) {
         return;
       }
-      job = Next();
+      jobs = Next();
     }
-    Make(*job);
+    Make(jobs);
     MutexLock lock(mutex_);
-    done_.push_back(*std::move(job));
+    std::move(jobs.begin(), jobs.end(), std::back_inserter(done_));
     wake_.Notify();
   }
 }

@@ -3,15 +3,16 @@
 // its own. They wait for a disk or a server, and the poll thread must not: heartbeats of handlers,
 // other partitions and the group come first.
 //
-// Promise: in the order in which they came. Only Committed waits for the others, at most for a few
-// dozen of them; of several for a partition the last one is made. Answers come back by Take(),
-// after a ring of the wake.
+// Promise: in the order in which they came. Adjacent announcements of several partitions are one
+// call. Only Committed waits for the others, at most for a few dozen of them; of several
+// for a partition the last one is made. Answers come back by Take(), after a ring of the wake.
 //
 // Thread safety: any thread. Blocks: the destructor, for the call that is under way.
 #pragma once
 
 #include <deque>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <variant>
@@ -75,8 +76,10 @@ class HistoryThread {
  private:
   void Work();
   void Keep(Committed job) REQUIRES(mutex_);
-  Job Next() REQUIRES(mutex_);
-  void Make(Job& job);
+  // The jobs of the next call.
+  std::vector<Job> Next() REQUIRES(mutex_);
+  void Make(std::span<Job> jobs);
+  void AnnounceTogether(std::span<Job> jobs);
   void Call(RaiseOwnerEpoch& job);
   void Call(Open& job);
   void Call(Announce& job);

@@ -57,6 +57,40 @@ TEST_F(HistoryThreadTest, CommitsAndCatchUpsGoBeforeTheirSpaceAndThatIsToldOnceF
                                       "committed 1 at 20", "committed 2 at 5"}));
 }
 
+TEST_F(HistoryThreadTest, PartitionsAreAnnouncedTogetherOneCommitOfEachAtATime) {
+  HistoryThread history_thread(&remote_, errors_, *wake_);
+  Occupy(history_thread);
+  for (const int32_t partition : {1, 2, 3, 1}) {
+    history_thread.Add(Announced(partition));
+  }
+  EXPECT_EQ(MadeAfter(history_thread, 5),
+            (std::vector<std::string>{"raise 9", "announce 1", "announce 2", "announce 3",
+                                      "announce 1"}));
+  EXPECT_EQ(remote_.announce_calls, 2) << "a store that numbers its calls would drop the second";
+}
+
+TEST_F(HistoryThreadTest, OfPartitionsAnnouncedTogetherOnlyTheOneWithANewerOwnerIsRefused) {
+  HistoryThread history_thread(&remote_, errors_, *wake_);
+  remote_.RaiseBehind(0, 2);
+  Occupy(history_thread);
+  for (const int32_t partition : {1, 2, 3}) {
+    history_thread.Add(Announced(partition));
+  }
+  remote_.LetGo();
+  std::vector<HistoryThread::Job> done;
+  ASSERT_TRUE(Eventually(std::chrono::seconds(20), [&] {
+    history_thread.Take(done);
+    return done.size() == 4;
+  }));
+  std::map<int32_t, bool> made;
+  for (const HistoryThread::Job& job : done) {
+    if (const auto* const one = std::get_if<HistoryThread::Announce>(&job)) {
+      made[one->announcement.partition] = one->made.has_value();
+    }
+  }
+  EXPECT_EQ(made, (std::map<int32_t, bool>{{1, true}, {2, false}, {3, true}}));
+}
+
 TEST_F(HistoryThreadTest, SpaceIsFreedAlsoWhereCommitsNeverEnd) {
   constexpr size_t kMany = 200;
   HistoryThread history_thread(&remote_, errors_, *wake_);

@@ -53,6 +53,7 @@ class RemoteWindow final : public Window {
   std::atomic<int> completion_awaits_renewals{0};  // so many, in all
   std::atomic<milliseconds> claim_takes{milliseconds(0)};
   std::atomic<int> claims{0};
+  std::atomic<int> announce_calls{0};
 
   // Open() tells from now on that changes since then are gone.
   void Lose(BootTime since) {
@@ -101,6 +102,7 @@ class RemoteWindow final : public Window {
     return owner_epoch;
   }
   Status Announce(std::span<const Announcement> announcements) override {
+    announce_calls++;
     MutexLock lock(mutex_);
     for (const Announcement& one : announcements) {
       Await("announce " + std::to_string(one.partition));
