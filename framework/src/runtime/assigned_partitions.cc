@@ -37,7 +37,7 @@ void AssignedPartitions::End(PartitionId id) {
   if (poll_.catch_up) {
     poll_.catch_up->End(id, poll_.released);
   }
-  if (poll_.remote) {
+  if (poll_.history_thread) {
     poll_.history_thread->ForgetRaise(id);  // made later, it would refuse the next owner
   }
   partitions_[id].held = false;
@@ -52,7 +52,7 @@ void AssignedPartitions::Raise(const RaiseOwnerEpochAction& action) {
   AssignedPartition& owned = partitions_[id];
   HistoryThread::RaiseOwnerEpoch job{
       .action = action, .source = owned.source, .partition = owned.partition};
-  if (poll_.remote) {
+  if (poll_.history_thread) {
     // A second one would refuse the ownership issued by the first.
     if (owned.raising != action.epoch) {
       owned.raising = action.epoch;

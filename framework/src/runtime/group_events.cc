@@ -43,9 +43,9 @@ void GroupEvents::GiveBack(const GiveBackAction& action) {
   }
   disorder_ |= stopping_ && (runs_on || action.leave_group);
   partitions_.End(action.partition);
-  // Before the group hears of it, as the next owner opens the store. At the opaque level it would
-  // take the claim of a running handler for a dead one's. So it waits as long as that handler may
-  // act (rule 13).
+  // The next owner opens the store, and asks again while it is open here. At the opaque level it
+  // would take the claim of a running handler for a dead one's. So it waits as long as that handler
+  // may act (rule 13).
   if (poll_.stores && runs_on && poll_.parts.window->capabilities().level == Level::kOpaque) {
     const milliseconds longest = poll_.parts.window->capabilities().times.handler_timeout;
     poll_.stores->CloseLater(action.partition, poll_.now + longest);

@@ -41,12 +41,19 @@ HistoryThread::~HistoryThread() {
   {
     MutexLock lock(mutex_);
     ending_ = true;
-    waiting_.clear();
+    std::erase_if(waiting_, [](const Job& job) { return !std::holds_alternative<Close>(job); });
     committed_.clear();
     changed_.notify_all();
   }
   if (thread_) {
     thread_->join();
+  }
+  // Stores opened meanwhile.
+  MutexLock lock(mutex_);
+  for (const Job& job : done_) {
+    if (const auto* open = std::get_if<Open>(&job); open != nullptr && open->known) {
+      window_->Close(open->known->source, open->name.partition);
+    }
   }
 }
 
@@ -92,6 +99,16 @@ void HistoryThread::ForgetRaise(PartitionId partition) {
 // There is one.
 std::vector<HistoryThread::Job> HistoryThread::Next() {
   std::vector<Job> jobs;
+  if (const auto* close = waiting_.empty() ? nullptr : std::get_if<Close>(&waiting_.front())) {
+    const auto last = std::find_if(committed_.begin(), committed_.end(), [&](const Committed& one) {
+      return one.progress.source == close->source && one.progress.partition == close->partition;
+    });
+    if (last != committed_.end()) {
+      jobs.push_back(std::move(*last));
+      committed_.erase(last);
+      return jobs;
+    }
+  }
   if (!committed_.empty() && (waiting_.empty() || passed_ >= kMostPass)) {
     jobs.push_back(std::move(committed_.front()));
     committed_.pop_front();
@@ -167,6 +184,10 @@ void HistoryThread::Call(Restore& job) {
       errors_.Window("restore", job.requests.size(), window_->Restore(job.requests, job.changes));
 }
 
+void HistoryThread::Call(Close& job) {
+  window_->Close(job.source, job.partition);
+}
+
 void HistoryThread::Work() {
   for (;;) {
     std::vector<Job> jobs;
@@ -175,7 +196,7 @@ void HistoryThread::Work() {
       changed_.wait(mutex_, [this]() REQUIRES(mutex_) {
         return ending_ || !waiting_.empty() || !committed_.empty();
       });
-      if (ending_) {
+      if (ending_ && waiting_.empty()) {
         return;
       }
       jobs = Next();

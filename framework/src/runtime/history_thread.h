@@ -7,7 +7,7 @@
 // call. Only Committed waits for the others, at most for a few dozen of them; of several
 // for a partition the last one is made. Answers come back by Take(), after a ring of the wake.
 //
-// Thread safety: any thread. Blocks: the destructor, for the call that is under way.
+// Thread safety: any thread. Blocks: the destructor, for the call under way and to close stores.
 #pragma once
 
 #include <deque>
@@ -50,6 +50,11 @@ class HistoryThread {
   struct Committed {
     Progress progress;
   };
+  // Ends an Open. Needs no answer.
+  struct Close {
+    uint32_t source = 0;
+    int32_t partition = 0;
+  };
   // Of a catch-up.
   struct Restore {
     PartitionId partition = 0;
@@ -59,7 +64,7 @@ class HistoryThread {
     std::vector<MarkerChange> changes;
     Status made;
   };
-  using Job = std::variant<RaiseOwnerEpoch, Open, Announce, Committed, Restore>;
+  using Job = std::variant<RaiseOwnerEpoch, Open, Announce, Committed, Restore, Close>;
 
   // All outlive it. Without a thread for it, the caller's does the work.
   HistoryThread(Window* window, StoreErrors& errors, Wake& wake);
@@ -85,6 +90,7 @@ class HistoryThread {
   void Call(Announce& job);
   void Call(Committed& job);
   void Call(Restore& job);
+  void Call(Close& job);
 
   Window* const window_;
   StoreErrors& errors_;

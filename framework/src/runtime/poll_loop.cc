@@ -32,12 +32,12 @@ void PollLoop::Connect(const PollParts& parts) {
   }
   const WindowCapabilities& can = parts.window->capabilities();
   poll_.remote = can.remote;
-  if (can.keeps_history || can.remote) {
-    poll_.history_thread.emplace(parts.window, poll_.errors, *parts.wake);
-  }
+  HistoryThread* const history_thread =
+      can.keeps_history || can.remote
+          ? &poll_.history_thread.emplace(parts.window, poll_.errors, *parts.wake)
+          : nullptr;
   if (poll_.options.catch_up > 0) {
-    poll_.catch_up.emplace(parts.window, poll_.errors,
-                           poll_.remote ? &*poll_.history_thread : nullptr);
+    poll_.catch_up.emplace(parts.window, poll_.errors, history_thread);
   }
   if (can.keeps_history) {
     const StoreRules rules{.level = can.level,
@@ -45,7 +45,7 @@ void PollLoop::Connect(const PollParts& parts) {
                            .run_incomplete = poll_.options.incomplete == IncompletePolicy::kRun,
                            .keeps_claims = can.keeps_claims};
     poll_.stores.emplace(parts.window, WindowStores::Options{parts.owner, rules}, poll_.errors,
-                         poll_.remote ? &*poll_.history_thread : nullptr);
+                         history_thread);
   }
 }
 
@@ -346,10 +346,10 @@ void PollLoop::AskToStop() {
 RunReport PollLoop::Finish(bool handlers_ended) {
   RunReport report = reporter_.Make();
   poll_.catch_up.reset();
-  poll_.history_thread.reset();
   if (poll_.stores) {
     poll_.stores->CloseAll();
   }
+  poll_.history_thread.reset();
   report.clean = handlers_ended && !group_.disorder() && poll_.source->closed() &&
                  poll_.core.unfinished() == 0;
   ReleaseMessages();

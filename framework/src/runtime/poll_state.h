@@ -43,8 +43,7 @@ struct PollState {
   StoreErrors errors = {};
   // where the window keeps the history of commits
   std::optional<HistoryThread> history_thread = {};
-  // the history thread makes all calls: a server is far away
-  bool remote = false;
+  bool remote = false;                      // the window is a server's
   std::optional<CatchUp> catch_up = {};     // where the window may forget
   std::optional<WindowStores> stores = {};  // where it keeps the history of commits
   std::vector<void*> released = {};

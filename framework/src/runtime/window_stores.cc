@@ -13,7 +13,6 @@ namespace oncemq {
 // begin.
 std::optional<Status> WindowStores::Prepare(PartitionId partition, const PartitionName& name,
                                             Assignment& assignment, BootTime now) {
-  constexpr milliseconds kGoodFor{2'000};
   const AssignFacts& facts = assignment.facts;
   const std::string owner = "cluster " + assignment.cluster + ", " + options_.owner;
   if (history_thread_ == nullptr) {
@@ -44,7 +43,7 @@ Status WindowStores::Fit(PartitionId partition, const PartitionName& name,
   facts.source = known->source;
   assignment.store_lost_writes |= known->lost_writes;
   if (Status fits = FitStore(*known, options_.rules, assignment); !fits) {
-    window_->Close(facts.source, facts.partition);
+    CloseStore(facts.source, facts.partition);
     stores_.erase(partition);
     closing_.erase(partition);
     return fits;
@@ -87,9 +86,16 @@ void WindowStores::Close(PartitionId partition) {
   closing_.erase(partition);
   unbegun_.erase(partition);
   if (const auto found = stores_.find(partition); found != stores_.end()) {
-    window_->Close(found->second.progress.source, found->second.progress.partition);
+    CloseStore(found->second.progress.source, found->second.progress.partition);
     stores_.erase(found);
   }
+}
+
+void WindowStores::CloseStore(uint32_t source, int32_t partition) {
+  if (history_thread_ != nullptr) {
+    return history_thread_->Add(HistoryThread::Close{source, partition});
+  }
+  window_->Close(source, partition);
 }
 
 void WindowStores::CloseDue(BootTime now, const std::function<bool(PartitionId)>& in_use) {
@@ -107,12 +113,28 @@ void WindowStores::CloseDue(BootTime now, const std::function<bool(PartitionId)>
   for (const PartitionId partition : due) {
     Close(partition);
   }
+  CloseUnasked(now);
+}
+
+// Stores opened for an assignment already over by then.
+void WindowStores::CloseUnasked(BootTime now) {
+  std::erase_if(opened_, [&](const auto& one) {
+    const auto& [partition, answer] = one;
+    if (!answer.known || now < answer.at + kGoodFor) {
+      return false;
+    }
+    if (*answer.known && !stores_.contains(partition)) {
+      CloseStore((*answer.known)->source, answer.number);
+    }
+    return true;
+  });
 }
 
 void WindowStores::CloseAll() {
   while (!stores_.empty()) {
     Close(stores_.begin()->first);
   }
+  CloseUnasked(BootTime::max());
 }
 
 }  // namespace oncemq

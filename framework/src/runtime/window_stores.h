@@ -5,7 +5,7 @@
 // Promise: a store whose partition was lost stays open for work that is still under way, as long as
 // CloseLater() says at most: its markers are owed (rule 15).
 //
-// Thread safety: none; belongs to the poll thread. Blocks: for the disk.
+// Thread safety: none; belongs to the poll thread. Blocks: for the disk, without a history thread.
 #pragma once
 
 #include <functional>
@@ -50,7 +50,7 @@ class WindowStores {
                                 Assignment& assignment, BootTime now);
   // An answer of the history thread.
   void Opened(HistoryThread::Open& job, BootTime now) {
-    opened_[job.partition] = {std::move(job.known), now};
+    opened_[job.partition] = {std::move(job.known), job.name.partition, now};
   }
   // Its store is ready. If Assigned() does not follow, it is closed at `until`, for the next owner.
   void AwaitAssigned(PartitionId partition, BootTime until) { unbegun_[partition] = until; }
@@ -65,17 +65,21 @@ class WindowStores {
   }
   void Close(PartitionId partition);
   void CloseLater(PartitionId partition, BootTime at) { closing_[partition] = at; }
-  // Closes those that nobody uses any more, or whose time is over.
+  // Closes those without use, or after their time.
   void CloseDue(BootTime now, const std::function<bool(PartitionId)>& in_use);
   void CloseAll();
 
  private:
   struct StoreAnswer {
     std::optional<Result<StoreKnowledge>> known;
+    int32_t number = 0;  // of the partition
     BootTime at{};
   };
+  static constexpr milliseconds kGoodFor{2'000};
   Status Fit(PartitionId partition, const PartitionName& name, const Result<StoreKnowledge>& known,
              Assignment& assignment);
+  void CloseStore(uint32_t source, int32_t partition);
+  void CloseUnasked(BootTime now);
 
   Window* const window_;
   const Options options_;
