@@ -7,6 +7,12 @@
 #include "oncemq/base/log.h"
 
 namespace oncemq {
+namespace {
+
+// The next owner on this host asks again while a store is open here.
+constexpr milliseconds kStoreClosesWithin{1'000};
+
+}  // namespace
 
 // Results of this assignment may be gone from the store, so nothing more of it is committed. The
 // next assignment compares store and commit (FitStore) and reads the rest again. An announcement
@@ -43,17 +49,20 @@ void GroupEvents::GiveBack(const GiveBackAction& action) {
   }
   disorder_ |= stopping_ && (runs_on || action.leave_group);
   partitions_.End(action.partition);
-  // The next owner opens the store, and asks again while it is open here. At the opaque level it
-  // would take the claim of a running handler for a dead one's. So it waits as long as that handler
-  // may act (rule 13).
+  const bool in_doubt = flight_.End(action);
+  // Before the group hears of it, as the next owner opens the store. At the opaque level it would
+  // take the claim of a running handler for a dead one's. So it waits as long as that handler may
+  // act (rule 13).
+  bool closes = false;
   if (poll_.stores && runs_on && poll_.parts.window->capabilities().level == Level::kOpaque) {
     const milliseconds longest = poll_.parts.window->capabilities().times.handler_timeout;
     poll_.stores->CloseLater(action.partition, poll_.now + longest);
   } else if (poll_.stores) {
-    poll_.stores->Close(action.partition);
+    closes = poll_.stores->Close(action.partition);
   }
-  const bool in_doubt = flight_.End(action);
-  if (!in_doubt) {
+  if (!in_doubt && closes) {
+    closing_[action.partition] = poll_.now + kStoreClosesWithin;
+  } else if (!in_doubt) {
     poll_.source->GiveBack(action.partition);
   } else if (!rejoining_) {
     const PartitionName name = poll_.source->Name(action.partition);
@@ -62,6 +71,12 @@ void GroupEvents::GiveBack(const GiveBackAction& action) {
         {{"topic", name.topic}, {"partition", name.partition}});
     rejoining_ = true;
     DrainAll();
+  }
+}
+
+void GroupEvents::StoreClosed(PartitionId partition) {
+  if (closing_.erase(partition) > 0) {
+    poll_.source->GiveBack(partition);
   }
 }
 
@@ -102,7 +117,7 @@ void GroupEvents::TellSuspects(PartitionId partition, const AssignFacts& facts) 
 void GroupEvents::Revoked(PartitionId partition) {
   if (partitions_.Owns(partition)) {
     Drain(partition);
-  } else if (!partitions_.At(partition).flight.in_doubt) {
+  } else if (!partitions_.At(partition).flight.in_doubt && !closing_.contains(partition)) {
     poll_.source->GiveBack(partition);
   }
 }
@@ -123,6 +138,7 @@ void GroupEvents::DrainAll() {
 }
 
 void GroupEvents::Lost(PartitionId partition) {
+  closing_.erase(partition);
   if (!partitions_.Owns(partition)) {
     return;
   }
@@ -152,6 +168,7 @@ BootTime GroupEvents::HandlersMayActUntil() const {
 
 std::optional<Status> GroupEvents::Prepare(PartitionId partition, const PartitionName& name,
                                            Assignment& assignment) {
+  closing_.erase(partition);  // the group has taken it, and given it anew
   if (poll_.stores) {
     AssignedPartition& owned = partitions_.At(partition);
     assignment.store_lost_writes = owned.lost_writes;
@@ -216,10 +233,18 @@ void GroupEvents::CloseStores() {
       return pool_.InUse(partition) || poll_.core.Status(partition).counts.open > 0;
     });
   }
+  while (true) {
+    const auto due = std::find_if(closing_.begin(), closing_.end(),
+                                  [&](const auto& one) { return poll_.now >= one.second; });
+    if (due == closing_.end()) {
+      return;
+    }
+    StoreClosed(due->first);
+  }
 }
 
 void GroupEvents::RejoinWhenDrained() {
-  if (rejoining_ && partitions_.held() == 0 && !stopping_) {
+  if (rejoining_ && partitions_.held() == 0 && closing_.empty() && !stopping_) {
     rejoining_ = false;
     poll_.source->Rejoin();
   }

@@ -5,6 +5,7 @@
 // Thread safety: none; belongs to the poll thread.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 
@@ -22,6 +23,9 @@ class GroupEvents final : public SourceEvents {
       : poll_(poll), partitions_(partitions), flight_(flight), pool_(pool), reporter_(reporter) {}
 
   void GiveBack(const GiveBackAction& action);
+  void StoreClosed(PartitionId partition);
+  // Partitions are still to be given back.
+  bool StoresClose() const { return !closing_.empty(); }
   void AssignLostWritesAnew();
   // Stores without use, or after their time.
   void CloseStores();
@@ -60,6 +64,8 @@ class GroupEvents final : public SourceEvents {
   CommitFlight& flight_;
   WorkerPool& pool_;
   RunReporter& reporter_;
+  // With the store at the history thread. Given back when it is closed, or else at this time.
+  std::map<PartitionId, BootTime> closing_;
   bool stopping_ = false;
   bool rejoining_ = false;
   bool disorder_ = false;  // at the end a partition was given back with work open, or lost

@@ -50,8 +50,9 @@ class HistoryThread {
   struct Committed {
     Progress progress;
   };
-  // Ends an Open. Needs no answer.
+  // Ends an Open.
   struct Close {
+    PartitionId id = 0;
     uint32_t source = 0;
     int32_t partition = 0;
   };

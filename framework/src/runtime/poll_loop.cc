@@ -235,6 +235,8 @@ bool PollLoop::TakeAnswers() {
       flight_.Announced(*announce);
     } else if (const auto* restore = std::get_if<HistoryThread::Restore>(&job)) {
       poll_.catch_up->Restored(*restore, poll_.now, poll_.released);
+    } else if (const auto* close = std::get_if<HistoryThread::Close>(&job)) {
+      group_.StoreClosed(close->id);
     }
   }
   flight_.Send();
@@ -328,8 +330,8 @@ bool PollLoop::AtEnd() {
     return false;
   }
   // Finished work is still owed its marker, so what runs may end before the deadline.
-  const bool settled =
-      partitions_.held() == 0 && (poll_.core.unfinished() == 0 || poll_.now >= drain_by_);
+  const bool settled = partitions_.held() == 0 && !group_.StoresClose() &&
+                       (poll_.core.unfinished() == 0 || poll_.now >= drain_by_);
   if (!closing_ && (settled || poll_.now >= end_by_)) {
     closing_ = true;
     end_by_ = poll_.now + kCloseWithin;

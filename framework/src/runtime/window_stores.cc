@@ -43,7 +43,7 @@ Status WindowStores::Fit(PartitionId partition, const PartitionName& name,
   facts.source = known->source;
   assignment.store_lost_writes |= known->lost_writes;
   if (Status fits = FitStore(*known, options_.rules, assignment); !fits) {
-    CloseStore(facts.source, facts.partition);
+    CloseStore({partition, facts.source, facts.partition});
     stores_.erase(partition);
     closing_.erase(partition);
     return fits;
@@ -82,20 +82,23 @@ void WindowStores::RaiseFrom(PartitionId partition, int64_t from) {
   }
 }
 
-void WindowStores::Close(PartitionId partition) {
+bool WindowStores::Close(PartitionId partition) {
   closing_.erase(partition);
   unbegun_.erase(partition);
-  if (const auto found = stores_.find(partition); found != stores_.end()) {
-    CloseStore(found->second.progress.source, found->second.progress.partition);
-    stores_.erase(found);
+  const auto found = stores_.find(partition);
+  if (found == stores_.end()) {
+    return false;
   }
+  CloseStore({partition, found->second.progress.source, found->second.progress.partition});
+  stores_.erase(found);
+  return history_thread_ != nullptr;
 }
 
-void WindowStores::CloseStore(uint32_t source, int32_t partition) {
+void WindowStores::CloseStore(const HistoryThread::Close& store) {
   if (history_thread_ != nullptr) {
-    return history_thread_->Add(HistoryThread::Close{source, partition});
+    return history_thread_->Add(store);
   }
-  window_->Close(source, partition);
+  window_->Close(store.source, store.partition);
 }
 
 void WindowStores::CloseDue(BootTime now, const std::function<bool(PartitionId)>& in_use) {
@@ -124,7 +127,7 @@ void WindowStores::CloseUnasked(BootTime now) {
       return false;
     }
     if (*answer.known && !stores_.contains(partition)) {
-      CloseStore((*answer.known)->source, answer.number);
+      CloseStore({partition, (*answer.known)->source, answer.number});
     }
     return true;
   });

@@ -63,7 +63,8 @@ class WindowStores {
     const auto found = stores_.find(partition);
     return found == stores_.end() ? nullptr : &found->second;
   }
-  void Close(PartitionId partition);
+  // True: under way, and the history thread answers.
+  bool Close(PartitionId partition);
   void CloseLater(PartitionId partition, BootTime at) { closing_[partition] = at; }
   // Closes those without use, or after their time.
   void CloseDue(BootTime now, const std::function<bool(PartitionId)>& in_use);
@@ -78,7 +79,7 @@ class WindowStores {
   static constexpr milliseconds kGoodFor{2'000};
   Status Fit(PartitionId partition, const PartitionName& name, const Result<StoreKnowledge>& known,
              Assignment& assignment);
-  void CloseStore(uint32_t source, int32_t partition);
+  void CloseStore(const HistoryThread::Close& store);
   void CloseUnasked(BootTime now);
 
   Window* const window_;

@@ -104,6 +104,32 @@ TEST_F(HistoryThreadTest, SpaceIsFreedAlsoWhereCommitsNeverEnd) {
   EXPECT_LT(told - made.begin(), static_cast<ptrdiff_t>(kMany) / 2);
 }
 
+TEST_F(HistoryThreadTest, AStoreIsClosedAfterItsProgressIsTold) {
+  HistoryThread history_thread(&remote_, errors_, *wake_);
+  Occupy(history_thread);
+  history_thread.Add(Told(2, 5));
+  history_thread.Add(Told(1, 10));
+  history_thread.Add(HistoryThread::Close{.id = 1, .partition = 1});
+  history_thread.Add(Announced(2));
+  EXPECT_EQ(MadeAfter(history_thread, 5),
+            (std::vector<std::string>{"raise 9", "committed 1 at 10", "close 1", "announce 2",
+                                      "committed 2 at 5"}));
+}
+
+TEST_F(HistoryThreadTest, ItsEndClosesWhatItWasToldToCloseAndWhatWasOpenedForNobody) {
+  {
+    HistoryThread history_thread(&remote_, errors_, *wake_);
+    history_thread.Add(HistoryThread::Open{.partition = 3, .name = {"topic", 3}});
+    Occupy(history_thread);
+    history_thread.Add(Announced(2));
+    history_thread.Add(HistoryThread::Close{.id = 1, .partition = 1});
+    remote_.LetGo();
+  }
+  const std::vector<std::string> made = remote_.made();
+  EXPECT_EQ(std::count(made.begin(), made.end(), "close 1"), 1);
+  EXPECT_EQ(std::count(made.begin(), made.end(), "close 3"), 1);
+}
+
 TEST_F(HistoryThreadTest, ARaiseThatIsForgottenIsNotMadeAndOthersAre) {
   HistoryThread history_thread(&remote_, errors_, *wake_);
   Occupy(history_thread);

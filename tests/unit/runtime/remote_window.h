@@ -66,7 +66,7 @@ class RemoteWindow final : public Window {
     return lacking_;
   }
 
-  // The calls that were made: "raise 0", "announce 0", "restore", "committed 0 at 7".
+  // The calls that were made: "raise 0", "announce 0", "restore", "committed 0 at 7", "close 0".
   std::vector<std::string> made() const {
     MutexLock lock(mutex_);
     return made_;
@@ -89,7 +89,10 @@ class RemoteWindow final : public Window {
                           .lost_writes = lost_since_.has_value(),
                           .lost_since = lost_since_};
   }
-  void Close(uint32_t, int32_t) override {}
+  void Close(uint32_t, int32_t partition) override {
+    MutexLock lock(mutex_);
+    made_.push_back("close " + std::to_string(partition));
+  }
   Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t source, int32_t partition,
                                      OwnerEpoch floor) override {
     MutexLock lock(mutex_);

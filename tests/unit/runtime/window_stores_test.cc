@@ -29,12 +29,13 @@ class SeenStores final : public Window {
 
   std::atomic<bool> slow{false};  // nothing comes back from the disk
   std::atomic<bool> waits{false};
-  std::atomic<bool> full{false};      // nothing can be announced
-  std::atomic<bool> unopened{false};  // no store can be opened
-  std::atomic<int> not_opened{0};     // how often
-  std::atomic<bool> unmarked{false};  // nothing can be completed
-  std::atomic<int> not_completed{0};  // how often
-  std::function<void()> completes;    // called before each completion; set before the first
+  std::atomic<bool> slow_open{false};  // the same of a store that is opened
+  std::atomic<bool> full{false};       // nothing can be announced
+  std::atomic<bool> unopened{false};   // no store can be opened
+  std::atomic<int> not_opened{0};      // how often
+  std::atomic<bool> unmarked{false};   // nothing can be completed
+  std::atomic<int> not_completed{0};   // how often
+  std::function<void()> completes;     // called before each completion; set before the first
   // It has lost something: nothing but Open() is answered.
   std::atomic<bool> lost_writes{false};
   std::atomic<bool> late_loss{false};  // one completion is told so, and nothing else
@@ -44,6 +45,10 @@ class SeenStores final : public Window {
     if (unopened) {
       not_opened++;
       return Error{Code::kUnavailable, ::oncemq::Effect::kNone, "no space left on device"};
+    }
+    while (slow_open) {
+      waits = true;
+      std::this_thread::yield();
     }
     lost_writes = false;
     auto known = inner_->Open(name);
@@ -360,15 +365,42 @@ TEST_F(WindowStoresTest, AStoreThatWasOpenedForAnAssignmentThatDoesNotFollowIsCl
   options.drain_deadline = milliseconds(50);
   std::atomic<bool> opened{false};
   RunningLoop loop(options, &stores_, Count());
+  ASSERT_TRUE(Holds([&] {
+    loop.script().Tell([&](SourceEvents& events) {
+      Assignment assignment;
+      assignment.log.end = 1'000;
+      const auto ready = opened ? std::nullopt : events.Prepare(0, {"topic", 0}, assignment);
+      opened = opened || (ready && *ready && stores_.open() == 1);
+    });
+    return opened.load();
+  }));
+  EXPECT_TRUE(Holds([&] { return stores_.open() == 0; }));
+}
+
+// The group has taken the partition meanwhile.
+TEST_F(WindowStoresTest, AStoreThatIsOpenWhenItsAssignmentIsOverIsClosed) {
+  RunningLoop loop(Options(), &stores_, Count());
   loop.script().Tell([&](SourceEvents& events) {
     Assignment assignment;
     assignment.log.end = 1'000;
-    const Status ready = *events.Prepare(0, {"topic", 0}, assignment);
-    EXPECT_TRUE(ready) << ToString(ready.error());
-    opened = ready.has_value() && stores_.open() == 1;
+    EXPECT_FALSE(events.Prepare(0, {"topic", 0}, assignment));
   });
-  ASSERT_TRUE(Holds([&] { return opened.load(); }));
+  ASSERT_TRUE(Holds([&] { return stores_.open() == 1; }));
   EXPECT_TRUE(Holds([&] { return stores_.open() == 0; }));
+}
+
+TEST_F(WindowStoresTest, ADiskThatStallsAtAnOpeningHoldsUpNoOtherPartition) {
+  RunningLoop loop(Options(), &stores_, Count());
+  loop.script().Prepare(0);
+  ASSERT_TRUE(Holds([&] { return Committed(loop.script().seen(), 0) == 0; }));
+  stores_.slow_open = true;
+  loop.script().Prepare(1);
+  ASSERT_TRUE(Holds([&] { return stores_.waits.load(); }));
+  loop.script().Append(0, "a", "k");
+  const bool handled = Holds([&] { return calls_ == 1; });
+  stores_.slow_open = false;  // whatever has happened: the loop's end waits for it
+  EXPECT_TRUE(handled);
+  EXPECT_TRUE(Holds([&] { return Committed(loop.script().seen(), 1) == 0; }));
 }
 
 TEST_F(WindowStoresTest, ADiskThatStallsAtARevocationCostsThePartitionAndNotTheMembership) {
@@ -477,7 +509,7 @@ TEST_F(WindowStoresTest, AStoreThatWasToBeClosedIsClosedAlsoWhereItCannotBeOpene
   stores_.unopened = true;
   loop.script().Tell([](SourceEvents& events) {  // it comes back, cannot be had, and goes again
     Assignment assignment;
-    EXPECT_FALSE(*events.Prepare(0, {"topic", 0}, assignment));
+    EXPECT_FALSE(events.Prepare(0, {"topic", 0}, assignment));
   });
   ASSERT_TRUE(Holds([&] { return stores_.not_opened == 1; }));
   go = true;
