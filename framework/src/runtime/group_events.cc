@@ -10,7 +10,7 @@ namespace oncemq {
 namespace {
 
 // The next owner on this host asks again while a store is open here.
-constexpr milliseconds kStoreClosesWithin{1'000};
+constexpr milliseconds kStoreClosesWithin{2'000};
 
 }  // namespace
 

@@ -36,6 +36,7 @@ class SeenStores final : public Window {
   std::atomic<bool> unmarked{false};   // nothing can be completed
   std::atomic<int> not_completed{0};   // how often
   std::function<void()> completes;     // called before each completion; set before the first
+  std::function<void()> closes;        // the same of stores
   // It has lost something: nothing but Open() is answered.
   std::atomic<bool> lost_writes{false};
   std::atomic<bool> late_loss{false};  // one completion is told so, and nothing else
@@ -57,6 +58,9 @@ class SeenStores final : public Window {
     return known;
   }
   void Close(uint32_t source, int32_t partition) override {
+    if (closes) {
+      closes();
+    }
     inner_->Close(source, partition);
     MutexLock lock(mutex_);
     open_--;
@@ -189,6 +193,21 @@ TEST_F(WindowStoresTest, EachCommitIsAnnouncedBeforeItIsSentAndToldWhenItIsAckno
   loop.script().Revoke(0);
   ASSERT_TRUE(Holds([&] { return !loop.script().seen().given_back.empty(); }));
   EXPECT_EQ(stores_.open(), 0) << "before the group hears of it";
+}
+
+// The next owner on this host could not open it.
+TEST_F(WindowStoresTest, TheGroupHearsOfAPartitionOnceItsStoreIsClosed) {
+  RunningLoop loop(Options(), &stores_, Count());
+  std::atomic<size_t> given_back{1};
+  stores_.closes = [&] {
+    SleepFor(milliseconds(20));
+    given_back = loop.script().seen().given_back.size();
+  };
+  loop.script().Prepare(0);
+  ASSERT_TRUE(Holds([&] { return Committed(loop.script().seen(), 0) == 0; }));
+  loop.script().Revoke(0);
+  ASSERT_TRUE(Holds([&] { return !loop.script().seen().given_back.empty(); }));
+  EXPECT_EQ(given_back, 0u);
 }
 
 TEST_F(WindowStoresTest, NobodyElseMayReadAStore) {
