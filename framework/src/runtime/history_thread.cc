@@ -139,7 +139,7 @@ void HistoryThread::Make(std::span<Job> jobs) {
   std::visit([this](auto& one) { Call(one); }, jobs.front());
 }
 
-// A refusal may be about one of them, so each is made by itself then.
+// A refusal may be about one of them, and on a disk each failure is. Each is made by itself then.
 void HistoryThread::AnnounceTogether(std::span<Job> jobs) {
   std::vector<Announcement> all;
   for (Job& job : jobs) {
@@ -148,13 +148,14 @@ void HistoryThread::AnnounceTogether(std::span<Job> jobs) {
     all.push_back(one.announcement);
   }
   const Status made = window_->Announce(all);
-  if (made || IsOutage(made.error())) {
+  const bool all_alike = made || (window_->capabilities().remote && IsOutage(made.error()));
+  if (all_alike) {
     (void)errors_.Window("announce", all.size(), made);
   }
   for (Job& job : jobs) {
     auto& one = std::get<Announce>(job);
     one.made = made;
-    if (!made && !IsOutage(made.error())) {
+    if (!all_alike) {
       Call(one);
     }
   }

@@ -102,14 +102,15 @@ void WindowStores::CloseStore(const HistoryThread::Close& store) {
 }
 
 void WindowStores::CloseDue(BootTime now, const std::function<bool(PartitionId)>& in_use) {
+  // While an Open is under way, or its answer waits, a Close would come after it.
   std::vector<PartitionId> due;
   for (const auto& [partition, at] : closing_) {
-    if (now >= at || !in_use(partition)) {
+    if (!opened_.contains(partition) && (now >= at || !in_use(partition))) {
       due.push_back(partition);
     }
   }
   for (const auto& [partition, until] : unbegun_) {
-    if (now >= until) {
+    if (!opened_.contains(partition) && now >= until) {
       due.push_back(partition);
     }
   }
