@@ -75,12 +75,16 @@ void HistoryThread::Add(Job job) {
   }
 }
 
+std::deque<HistoryThread::Committed>::iterator HistoryThread::CommittedOf(uint32_t source,
+                                                                          int32_t partition) {
+  return std::find_if(committed_.begin(), committed_.end(), [&](const Committed& one) {
+    return one.progress.source == source && one.progress.partition == partition;
+  });
+}
+
 // The latest words about a partition include all earlier ones.
 void HistoryThread::Keep(Committed job) {
-  const auto same = std::find_if(committed_.begin(), committed_.end(), [&](const Committed& one) {
-    return one.progress.source == job.progress.source &&
-           one.progress.partition == job.progress.partition;
-  });
+  const auto same = CommittedOf(job.progress.source, job.progress.partition);
   if (same != committed_.end()) {
     *same = std::move(job);
   } else {
@@ -100,9 +104,7 @@ void HistoryThread::ForgetRaise(PartitionId partition) {
 std::vector<HistoryThread::Job> HistoryThread::Next() {
   std::vector<Job> jobs;
   if (const auto* close = waiting_.empty() ? nullptr : std::get_if<Close>(&waiting_.front())) {
-    const auto last = std::find_if(committed_.begin(), committed_.end(), [&](const Committed& one) {
-      return one.progress.source == close->source && one.progress.partition == close->partition;
-    });
+    const auto last = CommittedOf(close->source, close->partition);
     if (last != committed_.end()) {
       jobs.push_back(std::move(*last));
       committed_.erase(last);

@@ -81,6 +81,7 @@ class HistoryThread {
 
  private:
   void Work();
+  std::deque<Committed>::iterator CommittedOf(uint32_t source, int32_t partition) REQUIRES(mutex_);
   void Keep(Committed job) REQUIRES(mutex_);
   // The jobs of the next call.
   std::vector<Job> Next() REQUIRES(mutex_);

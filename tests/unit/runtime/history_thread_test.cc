@@ -27,6 +27,26 @@ class HistoryThreadTest : public ::testing::Test {
     job.announcement.partition = partition;
     return job;
   }
+  // Announces partitions 1, 2 and 3 at once. Which of them were made?
+  static std::map<int32_t, bool> AnnounceThree(RemoteWindow& window,
+                                               HistoryThread& history_thread) {
+    for (const int32_t partition : {1, 2, 3}) {
+      history_thread.Add(Announced(partition));
+    }
+    window.LetGo();
+    std::vector<HistoryThread::Job> done;
+    EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] {
+      history_thread.Take(done);
+      return done.size() == 4;
+    }));
+    std::map<int32_t, bool> made;
+    for (const HistoryThread::Job& job : done) {
+      if (const auto* const one = std::get_if<HistoryThread::Announce>(&job)) {
+        made[one->announcement.partition] = one->made.has_value();
+      }
+    }
+    return made;
+  }
   // All that was made, once `jobs` are answered.
   std::vector<std::string> MadeAfter(HistoryThread& history_thread, size_t jobs) {
     remote_.LetGo();
@@ -73,22 +93,19 @@ TEST_F(HistoryThreadTest, OfPartitionsAnnouncedTogetherOnlyTheOneWithANewerOwner
   HistoryThread history_thread(&remote_, errors_, *wake_);
   remote_.RaiseBehind(0, 2);
   Occupy(history_thread);
-  for (const int32_t partition : {1, 2, 3}) {
-    history_thread.Add(Announced(partition));
-  }
-  remote_.LetGo();
-  std::vector<HistoryThread::Job> done;
-  ASSERT_TRUE(Eventually(std::chrono::seconds(20), [&] {
-    history_thread.Take(done);
-    return done.size() == 4;
-  }));
-  std::map<int32_t, bool> made;
-  for (const HistoryThread::Job& job : done) {
-    if (const auto* const one = std::get_if<HistoryThread::Announce>(&job)) {
-      made[one->announcement.partition] = one->made.has_value();
-    }
-  }
-  EXPECT_EQ(made, (std::map<int32_t, bool>{{1, true}, {2, false}, {3, true}}));
+  EXPECT_EQ(AnnounceThree(remote_, history_thread),
+            (std::map<int32_t, bool>{{1, true}, {2, false}, {3, true}}));
+}
+
+TEST_F(HistoryThreadTest, AStoreOnDiskThatDoesNotAnswerKeepsNoOtherFromItsCommits) {
+  RemoteWindow disk(Level::kGuarded, /*remote=*/false);
+  HistoryThread history_thread(&disk, errors_, *wake_);
+  disk.Hold();
+  history_thread.Add(HistoryThread::RaiseOwnerEpoch{.action = {.partition = 9}, .partition = 9});
+  ASSERT_TRUE(Eventually(std::chrono::seconds(20), [&] { return disk.waiting() == 1; }));
+  disk.announces_not = 2;
+  EXPECT_EQ(AnnounceThree(disk, history_thread),
+            (std::map<int32_t, bool>{{1, true}, {2, false}, {3, true}}));
 }
 
 TEST_F(HistoryThreadTest, SpaceIsFreedAlsoWhereCommitsNeverEnd) {

@@ -20,10 +20,11 @@ namespace oncemq::testing {
 // Thread safety: as Window; the rest from any thread.
 class RemoteWindow final : public Window {
  public:
-  explicit RemoteWindow(Level level = Level::kGuarded)
+  explicit RemoteWindow(Level level = Level::kGuarded, bool remote = true)
       : inner_(*OpenMemoryWindow({.level = level}, SystemClock::Instance())) {
     capabilities_ = inner_->capabilities();
-    capabilities_.remote = capabilities_.keeps_history = capabilities_.durable = true;
+    capabilities_.remote = remote;
+    capabilities_.keeps_history = capabilities_.durable = true;
   }
 
   // Raises, announcements, restores and Committed() wait from now on, until it is let go.
@@ -54,6 +55,7 @@ class RemoteWindow final : public Window {
   std::atomic<milliseconds> claim_takes{milliseconds(0)};
   std::atomic<int> claims{0};
   std::atomic<int> announce_calls{0};
+  std::atomic<int32_t> announces_not{-1};  // the store of this partition does not answer
 
   // Open() tells from now on that changes since then are gone.
   void Lose(BootTime since) {
@@ -109,6 +111,9 @@ class RemoteWindow final : public Window {
     MutexLock lock(mutex_);
     for (const Announcement& one : announcements) {
       Await("announce " + std::to_string(one.partition));
+      if (one.partition == announces_not) {
+        return Error{Code::kUnavailable, Effect::kNone, "the store is opened again"};
+      }
       if (one.owner_epoch != owner_epochs_[one.partition]) {
         made_.back() += " fenced";
         return Error{Code::kFenced, Effect::kNone, "the partition has a newer owner"};

@@ -408,6 +408,21 @@ TEST_F(WindowStoresTest, AStoreThatIsOpenWhenItsAssignmentIsOverIsClosed) {
   EXPECT_TRUE(Holds([&] { return stores_.open() == 0; }));
 }
 
+// It would come after the opening, and leave the assignment without a store.
+TEST_F(WindowStoresTest, AStoreIsNotClosedWhileItIsOpenedForTheNextAssignment) {
+  RunningLoop loop(Options(), &stores_, Count());
+  loop.script().Prepare(0);
+  ASSERT_TRUE(Holds([&] { return Committed(loop.script().seen(), 0) == 0; }));
+  stores_.slow_open = true;
+  loop.script().Lose(0);
+  loop.script().Prepare(0, loop.script().seen().commits.back());
+  ASSERT_TRUE(Holds([&] { return stores_.waits.load(); }));
+  SleepFor(milliseconds(200));  // stores to be closed are looked for every 50 ms
+  stores_.slow_open = false;
+  loop.script().Append(0, "a", "k");
+  EXPECT_TRUE(Holds([&] { return Committed(loop.script().seen(), 0) == 1; }));
+}
+
 TEST_F(WindowStoresTest, ADiskThatStallsAtAnOpeningHoldsUpNoOtherPartition) {
   RunningLoop loop(Options(), &stores_, Count());
   loop.script().Prepare(0);
