@@ -211,7 +211,7 @@ class KafkaUncleanEnd : public ::testing::TestWithParam<std::string> {
 };
 
 TEST_P(KafkaUncleanEnd, TheHeirCountsAllThatTheDeadOwnerMayHaveBegun) {
-  StartWorking()->Kill9();
+  KillInsideACall();
   DoTheRest();
   const int64_t repeated = RepeatedCalls();
   const int64_t uncertain = UncertainInTheEnd();
@@ -228,7 +228,7 @@ TEST_P(KafkaUncleanEnd, TheHeirCountsAllThatTheDeadOwnerMayHaveBegun) {
 
 TEST_P(KafkaUncleanEnd, EachOfSeveralHeirsIsToldWhatTheDeadBeforeItMayHaveBegun) {
   for (int kill = 0; kill < 3; kill++) {
-    StartWorking()->Kill9();
+    KillInsideACall();
   }
   DoTheRest();
   EXPECT_GT(RepeatedCalls(), 0);

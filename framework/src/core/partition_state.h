@@ -14,6 +14,16 @@
 
 namespace oncemq {
 
+//   event                        | from                | to
+//   Assign                       | any                 | kRaising
+//   OwnerEpochRaised             | kRaising            | kConfirming
+//   commit acknowledged          | kConfirming         | kActive
+//   commit fenced, OwnershipLost | kConfirming, kActive| kRaising (rule 9)
+//   commit refused for good      | any but kDraining   | kStopped
+//   Revoke: the group takes it   | any                 | kDraining, until the last commit is
+//                                |                     |   answered; kNone at once without work
+//   Lost: the group has taken it | any                 | kNone, without a commit
+//
 // Thread safety: none; lives inside the core.
 class PartitionState {
  public:
