@@ -97,7 +97,7 @@ std::unique_ptr<Gate> OpenGate(Result<std::unique_ptr<Window>> window) {
 
 // A store, and three ways to ask it: one round trip that does nothing, an operation by hand and by
 // the gate. The store stays up for as long as they are there.
-struct Asked {
+struct MeasuredStore {
   std::string name;
   std::shared_ptr<void> server;
   std::function<void(int64_t)> round_trip;
@@ -105,7 +105,7 @@ struct Asked {
   std::unique_ptr<Gate> gate;
 };
 
-Asked InPostgres() {
+MeasuredStore InPostgres() {
   std::shared_ptr<testing::PostgresServer> server = testing::PostgresServer::Start();
   MustHold(MigratePostgresWindow(server->url(), "oncemq").has_value(), "no tables");
   PostgresWindowOptions options;
@@ -132,7 +132,7 @@ Asked InPostgres() {
   return {"postgres", server, round_trip, by_hand, std::move(gate)};
 }
 
-Asked InRedis() {
+MeasuredStore InRedis() {
   std::shared_ptr<testing::RedisServer> server = testing::RedisServer::Start();
   RedisWindowOptions options;
   options.scope = "gate";
@@ -156,24 +156,24 @@ Asked InRedis() {
   return {"redis", server, round_trip, by_hand, std::move(gate)};
 }
 
-void Measure(const Asked& asked, double seconds, int rounds, Report& report) {
+void Measure(const MeasuredStore& store, double seconds, int rounds, Report& report) {
   std::vector<double> means, p99s, hand_means, hand_p99s, trips;
   // Connections are made, and plans.
-  Paced(1, asked.by_hand);
-  Paced(2, ByGate(*asked.gate));
+  Paced(1, store.by_hand);
+  Paced(2, ByGate(*store.gate));
   for (int round = 0; round < rounds; round++) {
-    trips.push_back(Paced(seconds / 2, asked.round_trip).mean);
-    const Waits by_hand = Paced(seconds, asked.by_hand);
-    const Waits ours = Paced(seconds, ByGate(*asked.gate));
+    trips.push_back(Paced(seconds / 2, store.round_trip).mean);
+    const Waits by_hand = Paced(seconds, store.by_hand);
+    const Waits ours = Paced(seconds, ByGate(*store.gate));
     means.push_back(ours.mean);
     p99s.push_back(ours.p99);
     hand_means.push_back(by_hand.mean);
     hand_p99s.push_back(by_hand.p99);
   }
-  ReportWaits(report, asked.name, {Median(means), Median(p99s)});
-  report.AddPairs(asked.name + " / mean, one round trip", means, "us", trips);
-  report.AddPairs(asked.name + " / mean, by hand", means, "us", hand_means);
-  report.AddPairs(asked.name + " / p99, by hand", p99s, "us", hand_p99s);
+  ReportWaits(report, store.name, {Median(means), Median(p99s)});
+  report.AddPairs(store.name + " / mean, one round trip", means, "us", trips);
+  report.AddPairs(store.name + " / mean, by hand", means, "us", hand_means);
+  report.AddPairs(store.name + " / p99, by hand", p99s, "us", hand_p99s);
 }
 
 int Main(int argc, char** argv) {

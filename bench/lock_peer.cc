@@ -110,7 +110,7 @@ void LockPeer::Fail(const std::string& what) {
   throw std::runtime_error("peer " + name_ + ": " + what + "; it said:\n" + said.str());
 }
 
-std::vector<double> LockPeer::Ask(const std::string& what, int count) {
+std::vector<double> LockPeer::RunOrder(const std::string& what, int count) {
   const std::string order = what + " " + std::to_string(count) + "\n";
   if (send(fd_, order.data(), order.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(order.size())) {
     Fail("it takes no orders");
@@ -163,11 +163,11 @@ void PairsBesidePeer(const LockRivals& rivals, Report& report) {
     return took;
   };
   const auto ours = [&] { return Times(count, [&] { return Timed(pair); }); };
-  const auto peers = [&] { return rivals.peer.Ask("mutex", count); };
+  const auto peers = [&] { return rivals.peer.RunOrder("mutex", count); };
   const auto took = InTurn<4>({[&] { return counted(requests[0], ours); },
                                [&] { return counted(requests[1], peers); },
                                [&] { return Times(count, [&] { return Timed(raw); }); },
-                               [&] { return rivals.peer.Ask("semaphore", count); }});
+                               [&] { return rivals.peer.RunOrder("semaphore", count); }});
   const auto& [of_ours, of_peer, of_raw, of_semaphore] = took;
   const std::string name = rivals.peer.name();
   AddEach("pair", name, of_ours, of_peer, of_raw, report);
@@ -181,7 +181,7 @@ void HandOffsBesidePeer(const LockRivals& rivals, Report& report) {
   const int count = subject.hand_offs / 5;
   const auto took = InTurn<3>(
       {[&] { return Times(count, [&] { return HandOff(subject, {}, UntilOneWaits{subject}); }); },
-       [&] { return rivals.peer.Ask("hand-off", count); },
+       [&] { return rivals.peer.RunOrder("hand-off", count); },
        [&] { return Times(count, subject.raw_hand_off); }});
   const auto& [of_ours, of_peer, of_raw] = took;
   AddEach("hand-off", rivals.peer.name(), of_ours, of_peer, of_raw, report);
@@ -190,9 +190,9 @@ void HandOffsBesidePeer(const LockRivals& rivals, Report& report) {
 }  // namespace
 
 void MeasureBesidePeer(const LockRivals& rivals, Report& report) {
-  rivals.peer.Ask("mutex", kWarmUpPairs);
-  rivals.peer.Ask("semaphore", kWarmUpOthers);
-  rivals.peer.Ask("hand-off", kWarmUpOthers);
+  rivals.peer.RunOrder("mutex", kWarmUpPairs);
+  rivals.peer.RunOrder("semaphore", kWarmUpOthers);
+  rivals.peer.RunOrder("hand-off", kWarmUpOthers);
   PairsBesidePeer(rivals, report);
   HandOffsBesidePeer(rivals, report);
 }

@@ -29,7 +29,7 @@ class LockPeer {
 
   const std::string& name() const { return name_; }
   // us of each.
-  std::vector<double> Ask(const std::string& what, int count);
+  std::vector<double> RunOrder(const std::string& what, int count);
 
  private:
   [[noreturn]] void Fail(const std::string& what);

@@ -441,8 +441,8 @@ void AddLock(CLI::App& app, LockArguments& arguments, CommandActions& actions) {
                  LockLsCommand),
             arguments);
   CLI::App* show = add("show", "Who holds a name, and who waits for it", LockShowCommand);
-  CLI::App* ask_back =
-      add("ask-back", "Ask the holders of a name to give it back", LockAskBackCommand);
+  CLI::App* recall =
+      add("ask-back", "Ask the holders of a name to give it back", LockRecallCommand);
   CLI::App* release = add("release", "End a hold, by its fence", LockReleaseCommand);
   release->add_option("--fence", arguments.fence, "The fence that `show` prints")->required();
   CLI::App* election =
@@ -456,7 +456,7 @@ void AddLock(CLI::App& app, LockArguments& arguments, CommandActions& actions) {
   AddLockSwitch(*add("switch", "Where a switch of stores stands; begin one, or call it off",
                      LockSwitchCommand),
                 arguments);
-  for (CLI::App* command : {show, ask_back, release, election, bench}) {
+  for (CLI::App* command : {show, recall, release, election, bench}) {
     AddLockTarget(*command, arguments);
     if (command != bench) {
       command->add_option("name", arguments.name, "The name")->required();

@@ -61,7 +61,7 @@ std::vector<std::string> StoreLogin::Refusals() {
 
 std::optional<std::string> StoreLogin::Refusal() {
   MutexLock lock(mutex_);
-  if (!refusal_ || clock_.Boot() >= asked_at_ + kWantedFor) {
+  if (!refusal_ || clock_.Boot() >= wanted_at_ + kWantedFor) {
     return std::nullopt;
   }
   return server_ + " refuses the login: " + refusal_->message;
@@ -71,7 +71,7 @@ std::optional<std::string> StoreLogin::Refusal() {
 // no server that could refuse it.
 std::optional<Error> StoreLogin::Begin(BootTime until, Attempt& attempt) {
   MutexLock lock(mutex_);
-  asked_at_ = clock_.Boot();
+  wanted_at_ = clock_.Boot();
   bool finds = true;
   while (finding_ && !refusal_) {
     const BootTime now = clock_.Boot();

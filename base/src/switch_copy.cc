@@ -13,11 +13,11 @@ milliseconds Safe(milliseconds lease) {
 
 }  // namespace
 
-SwitchCopy::Seen SwitchCopy::Saw(const SwitchRecord& record, BootTime asked_at, BootTime now) {
+SwitchCopy::Seen SwitchCopy::Saw(const SwitchRecord& record, BootTime requested_at, BootTime now) {
   if (record.epoch < record_.epoch) {
-    return asked_at <= seen_at_ ? Seen::kOvertaken : Seen::kWentBack;
+    return requested_at <= seen_at_ ? Seen::kOvertaken : Seen::kWentBack;
   }
-  good_until_ = std::max(good_until_, asked_at + Safe(record.config_lease));
+  good_until_ = std::max(good_until_, requested_at + Safe(record.config_lease));
   if (record == record_) {
     return Seen::kSame;
   }

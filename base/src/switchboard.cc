@@ -46,7 +46,7 @@ Status CheckOptions(const SwitchboardOptions& options) {
 // Reads once, has news sealed, and writes the first record where there is none. Never one in place
 // of a record that was seen: holds were granted by that, perhaps in another store.
 Status Switchboard::Parts::Read() {
-  const BootTime asked_at = clock.Boot();
+  const BootTime requested_at = clock.Boot();
   uint32_t seen = 0;
   {
     MutexLock lock(mutex);
@@ -81,7 +81,7 @@ Status Switchboard::Parts::Read() {
   {
     MutexLock lock(mutex);
     const SwitchRecord before = copy.record();
-    const auto saw = copy.Saw(*record, asked_at, clock.Boot());
+    const auto saw = copy.Saw(*record, requested_at, clock.Boot());
     if (saw == SwitchCopy::Seen::kOvertaken) {
       return {};
     }
@@ -220,10 +220,10 @@ bool Switchboard::Parts::SealOne(const SwitchRecord& record, const std::string& 
   if (!Lets(name)) {
     return false;
   }
-  const BootTime asked_at = clock.Boot();
+  const BootTime requested_at = clock.Boot();
   const Status sealed = options.seal(name, record.epoch);
   if (!sealed && name == record.to) {
-    TargetSaid(TargetWatch::By::kQuestion, record, asked_at, sealed);
+    TargetSaid(TargetWatch::By::kQuestion, record, requested_at, sealed);
   }
   return sealed.has_value();
 }

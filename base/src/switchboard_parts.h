@@ -34,7 +34,7 @@ struct Switchboard::Parts {
   struct Found {
     uint32_t epoch;
     std::string store;
-    BootTime asked_at;
+    BootTime requested_at;
   };
 
   Status Read();
@@ -59,7 +59,7 @@ struct Switchboard::Parts {
   std::optional<std::string> FirstToAnswer(const SwitchRecord& record,
                                            const std::vector<std::string>& names);
   std::optional<std::string> TakeFound(const SwitchRecord& record);
-  void AskAround(const SwitchRecord& record, const std::vector<std::string>& names);
+  void ProbeStores(const SwitchRecord& record, const std::vector<std::string>& names);
   bool Lets(std::string_view name);
   void Report(std::string_view name, bool answered);
   void RunAside(std::function<void()> call);
@@ -85,7 +85,7 @@ struct Switchboard::Parts {
   std::stop_source changed GUARDED_BY(mutex);
   std::stop_source nudge GUARDED_BY(mutex);  // ends the wait of the thread
   std::map<std::string, CircuitBreaker, std::less<>> breakers GUARDED_BY(mutex);
-  bool asking GUARDED_BY(mutex) = false;  // who answers
+  bool probing GUARDED_BY(mutex) = false;  // who answers
   std::optional<Found> found GUARDED_BY(mutex);
   bool looking GUARDED_BY(mutex) = false;  // at the store in force, or the target
   // Somebody called the store in force since the last turn; in a planned switch, the target.

@@ -112,10 +112,10 @@ void Switchboard::Parts::LookAtTarget() {
   }
   RunAside([this, record] {
     if (Lets(record.to)) {
-      const BootTime asked_at = clock.Boot();
+      const BootTime requested_at = clock.Boot();
       const Status said = options.probe(record.to);
       Report(record.to, said.has_value());
-      TargetSaid(TargetWatch::By::kQuestion, record, asked_at, said);
+      TargetSaid(TargetWatch::By::kQuestion, record, requested_at, said);
     }
     MutexLock lock(mutex);
     looking = false;
@@ -193,12 +193,12 @@ std::optional<std::string> Switchboard::Parts::FirstToAnswer(
   }
   {
     MutexLock lock(mutex);
-    if (asking) {
+    if (probing) {
       return std::nullopt;
     }
-    asking = true;
+    probing = true;
   }
-  RunAside([this, record, names] { AskAround(record, names); });
+  RunAside([this, record, names] { ProbeStores(record, names); });
   return TakeFound(record);
 }
 
@@ -207,7 +207,7 @@ std::optional<std::string> Switchboard::Parts::TakeFound(const SwitchRecord& rec
   MutexLock lock(mutex);
   const auto answer = std::exchange(found, std::nullopt);
   if (!answer || answer->epoch != record.epoch ||
-      clock.Boot() - answer->asked_at >= record.config_lease) {
+      clock.Boot() - answer->requested_at >= record.config_lease) {
     return std::nullopt;
   }
   return answer->store;
@@ -215,19 +215,19 @@ std::optional<std::string> Switchboard::Parts::TakeFound(const SwitchRecord& rec
 
 // One that keeps failing is asked now and then. An answer that comes too late to count is none:
 // else a slow store would neither come into force nor be called off.
-void Switchboard::Parts::AskAround(const SwitchRecord& record,
-                                   const std::vector<std::string>& names) {
+void Switchboard::Parts::ProbeStores(const SwitchRecord& record,
+                                     const std::vector<std::string>& names) {
   std::optional<Found> answer;
   for (const std::string& name : names) {
     if (answer || !Lets(name)) {
       continue;
     }
-    const BootTime asked_at = clock.Boot();
+    const BootTime requested_at = clock.Boot();
     const Status said = options.probe(name);
     Report(name, said.has_value());
-    const bool late = clock.Boot() - asked_at >= record.config_lease;
+    const bool late = clock.Boot() - requested_at >= record.config_lease;
     if (said && !late) {
-      answer = Found{record.epoch, name, asked_at};
+      answer = Found{record.epoch, name, requested_at};
     }
   }
   if (!answer && !Ended()) {
@@ -235,7 +235,7 @@ void Switchboard::Parts::AskAround(const SwitchRecord& record,
         {{"instead_of", record.from}});
   }
   MutexLock lock(mutex);
-  asking = false;
+  probing = false;
   in_vain = answer ? 0 : record.epoch;
   found = answer;
   if (found) {

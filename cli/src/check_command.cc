@@ -9,19 +9,19 @@
 #include <utility>
 #include <vector>
 
-#include "ask_service.h"
 #include "command_window.h"
 #include "exit_code.h"
 #include "oncemq/dedup/window.h"
 #include "oncemq/framework/service_file.h"
 #include "oncemq/framework/service_locks.h"
+#include "query_service.h"
 #include "safe_json.h"
 #include "service_window.h"
 
 namespace oncemq {
 namespace {
 
-constexpr char kNotAsked[] =
+constexpr char kNotQueried[] =
     "# Nothing else was looked at. A start also compares the commits of the group and the stores\n"
     "# on disk, which may be of another scope; `oncemq doctor` asks brokers and servers.\n";
 
@@ -163,7 +163,7 @@ int CheckCommand(const CheckArguments& arguments) {
     if (asked) {
       window = *std::move(asked);
     } else {
-      code = CodeOfAsked(asked.error());
+      code = ExitCodeOfQuery(asked.error());
       checked.Refuse("window", asked.error().code, SafeText(asked.error().message));
     }
   }
@@ -178,7 +178,7 @@ int CheckCommand(const CheckArguments& arguments) {
   }
   std::cout << "# " << arguments.config << " is accepted"
             << CheckedServerText(*options, arguments.offline, window.get()) << ". In force:\n"
-            << kNotAsked;
+            << kNotQueried;
   for (const std::string& warning : WarningsOf(*options, window.get())) {
     std::cout << "# Warning: " << warning << "\n";
   }

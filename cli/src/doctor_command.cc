@@ -84,12 +84,12 @@ DoctorPart LookAtWindow(const ServiceOptions& options) {
       break;
     case ServiceOptions::Engine::kPostgres:
 #ifdef ONCEMQ_WITH_POSTGRES
-      AskPostgres(options, part);
+      QueryPostgres(options, part);
 #endif
       break;
     case ServiceOptions::Engine::kRedis:
 #ifdef ONCEMQ_WITH_REDIS
-      AskRedis(options, part);
+      QueryRedis(options, part);
 #endif
       break;
   }

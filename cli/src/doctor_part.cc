@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "ask_service.h"
 #include "command_window.h"
+#include "query_service.h"
 #include "safe_json.h"
 #include "units.h"
 
@@ -94,7 +94,7 @@ ordered_json PartJson(const DoctorPart& part) {
 }  // namespace
 
 void FailPart(DoctorPart& part, const Error& error) {
-  FailPart(part, CodeOfAsked(error), error.message);
+  FailPart(part, ExitCodeOfQuery(error), error.message);
 }
 
 void FailPart(DoctorPart& part, int code, std::string why) {

@@ -49,8 +49,8 @@ std::string RoundSize(uint64_t bytes);
 bool AddScope(DoctorPart& part, const ServiceOptions& options);
 
 // Each asks one server. `part.at` is said already.
-void AskRedis(const ServiceOptions& options, DoctorPart& part);
-void AskPostgres(const ServiceOptions& options, DoctorPart& part);
+void QueryRedis(const ServiceOptions& options, DoctorPart& part);
+void QueryPostgres(const ServiceOptions& options, DoctorPart& part);
 
 // From the INFO of a Redis, and the values of its settings `appendfsync` and `save`, which are
 // missing where this user may not read them.

@@ -45,7 +45,7 @@ void DescribePostgres(const SqlRow& settings, DoctorPart& part) {
   }
 }
 
-void AskPostgres(const ServiceOptions& options, DoctorPart& part) {
+void QueryPostgres(const ServiceOptions& options, DoctorPart& part) {
   const auto endpoint = ParsePostgresEndpoint(options.postgres_at);
   if (!endpoint) {
     return FailPart(part, endpoint.error());

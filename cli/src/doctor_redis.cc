@@ -94,7 +94,7 @@ void DescribeRedis(std::string_view info, const RedisSettings& settings, int wan
   DescribeReplicas(ReplicasOnline(info), wanted_replicas, part);
 }
 
-void AskRedis(const ServiceOptions& options, DoctorPart& part) {
+void QueryRedis(const ServiceOptions& options, DoctorPart& part) {
   const auto endpoint = ParseRedisEndpoint(options.redis_at);
   if (!endpoint) {
     return FailPart(part, endpoint.error());

@@ -84,18 +84,18 @@ int ExplainFile(const std::string& config, bool json) {
 }
 
 int ExplainRunning(const ServiceTarget& target, bool json) {
-  const Asked asked = AskService(target, {.command = "guarantee"});
-  if (asked.code != kExitDone) {
-    return asked.code;
+  const ServiceAnswer reply = QueryService(target, {.command = "guarantee"});
+  if (reply.code != kExitDone) {
+    return reply.code;
   }
   const std::string text =
-      asked.result.value("text", "?") + InForce(asked.result.value("remember_ms", int64_t{0}),
-                                                asked.result.value("skew_ms", int64_t{0}));
+      reply.result.value("text", "?") + InForce(reply.result.value("remember_ms", int64_t{0}),
+                                                reply.result.value("skew_ms", int64_t{0}));
   if (json) {
-    std::cout << JsonOf("socket", asked.socket, text);
+    std::cout << JsonOf("socket", reply.socket, text);
     return kExitDone;
   }
-  std::cout << "# By the service that runs at " << asked.socket << "; no file was read.\n"
+  std::cout << "# By the service that runs at " << reply.socket << "; no file was read.\n"
             << SafeLines(text);
   return kExitDone;
 }

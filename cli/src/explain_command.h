@@ -3,7 +3,7 @@
 // a running service says. The first line says which of these it is.
 #pragma once
 
-#include "ask_service.h"
+#include "query_service.h"
 
 namespace oncemq {
 

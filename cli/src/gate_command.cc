@@ -7,12 +7,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "ask_service.h"
 #include "audit.h"
 #include "command_window.h"
 #include "exit_code.h"
 #include "lock_target.h"
 #include "oncemq/gate/gate.h"
+#include "query_service.h"
 #include "safe_json.h"
 #include "window_json.h"
 #ifdef ONCEMQ_WITH_POSTGRES
@@ -124,7 +124,7 @@ Result<std::unique_ptr<Gate>> OpenGate(const GateArguments& arguments, bool chan
 int GateFailed(const Error& error) {
   std::cerr << SafeText(error.message) << "\n";
   // kNotFound: the server has answered, and has no such window.
-  return error.code == Code::kNotFound ? kExitUsage : CodeOfAsked(error);
+  return error.code == Code::kNotFound ? kExitUsage : ExitCodeOfQuery(error);
 }
 
 std::string TextOf(const MarkerView& view) {

@@ -59,11 +59,11 @@ Result<NamedTarget> OpenNamed(const LockArguments& arguments) {
 }
 
 // What failed may have been done all the same.
-Result<size_t> AskBack(const NamedTarget& target, std::string_view command) {
+Result<size_t> Recall(const NamedTarget& target, std::string_view command) {
   return Audited(
-      command, target.name, "", [&] { return target.locks->AskBack(target.name); },
-      [](const auto& asked) {
-        return asked ? std::to_string(*asked) + " asked" : ToString(asked.error());
+      command, target.name, "", [&] { return target.locks->Recall(target.name); },
+      [](const auto& recalled) {
+        return recalled ? std::to_string(*recalled) + " asked" : ToString(recalled.error());
       });
 }
 
@@ -209,17 +209,17 @@ int LockShowCommand(const LockArguments& arguments) {
   return kExitDone;
 }
 
-int LockAskBackCommand(const LockArguments& arguments) {
+int LockRecallCommand(const LockArguments& arguments) {
   const auto target = OpenNamed(arguments);
   if (!target) {
     return LockFailed(target.error());
   }
-  const auto asked = AskBack(*target, "lock ask-back");
-  if (!asked) {
-    return LockFailed(asked.error());
+  const auto recalled = Recall(*target, "lock ask-back");
+  if (!recalled) {
+    return LockFailed(recalled.error());
   }
-  std::cout << *asked << " asked; they hear of it when they renew\n";
-  return *asked > 0 ? kExitDone : kExitFailed;
+  std::cout << *recalled << " asked; they hear of it when they renew\n";
+  return *recalled > 0 ? kExitDone : kExitFailed;
 }
 
 int LockReleaseCommand(const LockArguments& arguments) {
@@ -269,8 +269,8 @@ int LockElectionCommand(const LockArguments& arguments) {
     return LockFailed(!leader ? leader.error() : view.error());
   }
   if (arguments.resign) {
-    if (const auto asked = AskBack(*target, "lock election --resign"); !asked) {
-      return LockFailed(asked.error());
+    if (const auto recalled = Recall(*target, "lock election --resign"); !recalled) {
+      return LockFailed(recalled.error());
     }
   }
   ordered_json json{{"name", view->name}, {"name_hex", HexOfBytes(view->name)}};

@@ -40,7 +40,7 @@ struct LockArguments {
 int LockEnginesCommand(const LockArguments& arguments);
 int LockLsCommand(const LockArguments& arguments);
 int LockShowCommand(const LockArguments& arguments);
-int LockAskBackCommand(const LockArguments& arguments);
+int LockRecallCommand(const LockArguments& arguments);
 int LockReleaseCommand(const LockArguments& arguments);
 int LockElectionCommand(const LockArguments& arguments);
 // lock_switch_command.cc

@@ -139,18 +139,18 @@ int StatusCommand(const ServiceTarget& target, const StatusArguments& arguments)
               << SafeText(arguments.stalled_after) << "\n";
     return kExitUsage;
   }
-  Asked asked = AskService(target, {.command = "status"});
-  if (asked.code != kExitDone) {
-    return asked.code;
+  ServiceAnswer reply = QueryService(target, {.command = "status"});
+  if (reply.code != kExitDone) {
+    return reply.code;
   }
-  const std::vector<std::string> standstills = Standstills(asked.result, *after);
+  const std::vector<std::string> standstills = Standstills(reply.result, *after);
   if (arguments.json) {
-    if (asked.result.is_object()) {
-      asked.result["standstills"] = standstills;
+    if (reply.result.is_object()) {
+      reply.result["standstills"] = standstills;
     }
-    std::cout << SafeJson(asked.result) + "\n";
+    std::cout << SafeJson(reply.result) + "\n";
   } else {
-    std::cout << StatusText(asked.result);
+    std::cout << StatusText(reply.result);
     for (const std::string& line : standstills) {
       std::cout << "does not move: " << line << "\n";
     }

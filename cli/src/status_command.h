@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "ask_service.h"
+#include "query_service.h"
 
 namespace oncemq {
 

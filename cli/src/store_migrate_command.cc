@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <iostream>
 
-#include "ask_service.h"
 #include "audit.h"
 #include "exit_code.h"
 #include "lock_target.h"
 #include "oncemq/dedup/postgres_window.h"
 #include "oncemq/framework/service_file.h"
+#include "query_service.h"
 #include "safe_json.h"
 #include "store_command.h"
 
@@ -59,7 +59,7 @@ Result<MigrationTarget> TargetOf(const MigrateArguments& arguments) {
 
 int MigrationFailed(const Error& error) {
   std::cerr << SafeText(error.message) << "\n";
-  return CodeOfAsked(error);
+  return ExitCodeOfQuery(error);
 }
 
 int PrintSchema(const std::string& schema) {

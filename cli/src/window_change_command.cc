@@ -5,12 +5,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "ask_service.h"
 #include "audit.h"
 #include "command_window.h"
 #include "exit_code.h"
 #include "oncemq/base/bytes.h"
 #include "oncemq/framework/service_file.h"
+#include "query_service.h"
 #include "safe_json.h"
 #include "units.h"
 #ifdef ONCEMQ_WITH_ROCKSDB
@@ -26,7 +26,7 @@ constexpr milliseconds kLongestGc = std::chrono::hours(1);
 
 int Failed(const Error& error) {
   std::cerr << SafeText(error.message) << "\n";
-  return CodeOfAsked(error);
+  return ExitCodeOfQuery(error);
 }
 
 Result<ServiceOptions> OptionsOf(const std::string& config) {
@@ -69,8 +69,8 @@ Result<std::string> Forget(const ServiceOptions& options, const std::string& id)
   }
   const std::string_view asked = id;
   MarkerChange change = MarkerChange::kFenced;
-  if (const Status asked_to = (*window)->ForgetByHand({&asked, 1}, {&change, 1}); !asked_to) {
-    return asked_to.error();
+  if (const Status forgotten = (*window)->ForgetByHand({&asked, 1}, {&change, 1}); !forgotten) {
+    return forgotten.error();
   }
   return change == MarkerChange::kMade ? std::string() : WhyLeftAlone(**window, asked);
 }

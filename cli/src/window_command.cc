@@ -120,10 +120,10 @@ int WindowShowCommand(const WindowTarget& target, const WindowShowArguments& arg
     return kExitUsage;
   }
   const WindowAnswer answer =
-      AskWindow(target, {.request = {.command = "window show", .arguments = {{"id_hex", id}}},
-                         .look = [&](StoreLook& look) { return ShowIn(look, bytes); },
-                         .server = [&](Window& window) { return ShowInServer(window, bytes); },
-                         .enough = Knows});
+      QueryWindow(target, {.request = {.command = "window show", .arguments = {{"id_hex", id}}},
+                           .look = [&](StoreLook& look) { return ShowIn(look, bytes); },
+                           .server = [&](Window& window) { return ShowInServer(window, bytes); },
+                           .enough = Knows});
   if (answer.code != kExitDone) {
     return answer.code;
   }

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "ask_window.h"
+#include "query_window.h"
 
 namespace oncemq {
 

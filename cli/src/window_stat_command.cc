@@ -177,10 +177,10 @@ std::string StoreText(const ordered_json& store) {
 
 int WindowStatCommand(const WindowTarget& target, bool json) {
   const WindowAnswer answer =
-      AskWindow(target, {.request = {.command = "window stat"},
-                         .look = [](StoreLook& look) { return StatIn(look); },
-                         .server = StatInServer,
-                         .enough = nullptr});
+      QueryWindow(target, {.request = {.command = "window stat"},
+                           .look = [](StoreLook& look) { return StatIn(look); },
+                           .server = StatInServer,
+                           .enough = nullptr});
   if (answer.code != kExitDone) {
     return answer.code;
   }

@@ -80,7 +80,7 @@ int WindowUncertainCommand(const WindowTarget& target, const WindowUncertainArgu
     return kExitUsage;
   }
   const WallTime since{*since_ms * 1'000};
-  const WindowAnswer answer = AskWindow(
+  const WindowAnswer answer = QueryWindow(
       target,
       {.request = {.command = "window uncertain", .arguments = {{"since_ms", *since_ms}}},
        .look = LookSince(since),

@@ -103,14 +103,14 @@ WorkerProcess::~WorkerProcess() {
   }
 }
 
-void WorkerProcess::AskToStop() {
+void WorkerProcess::RequestStop() {
   if (running() && !stopping()) {
-    stop_asked_ = SystemClock::Instance().Boot();
+    stop_requested_at_ = SystemClock::Instance().Boot();
     kill(pid_, SIGTERM);
   }
 }
 
-void WorkerProcess::AskToStand() {
+void WorkerProcess::RequestStandstill() {
   if (running()) {
     kill(pid_, SIGUSR1);
   }

@@ -32,14 +32,14 @@ class WorkerProcess {
   const std::string& name() const { return name_; }
   const WorkerReport& report() const { return report_; }
   bool running() const { return pipe_ >= 0; }
-  bool stopping() const { return stop_asked_.has_value(); }
-  std::optional<BootTime> stop_asked() const { return stop_asked_; }
+  bool stopping() const { return stop_requested_at_.has_value(); }
+  std::optional<BootTime> stop_requested_at() const { return stop_requested_at_; }
   int pipe() const { return pipe_; }
   pid_t pid() const { return pid_; }
 
-  void AskToStop();
+  void RequestStop();
   // Its next handler stands still; report().inside says in which payment.
-  void AskToStand();
+  void RequestStandstill();
   // SIGKILL. Its last report stays as it is.
   void Kill();
   bool killed() const { return killed_; }
@@ -66,7 +66,7 @@ class WorkerProcess {
   std::string partial_;  // the beginning of a line
   WorkerReport report_;
   int steady_ = 0;
-  std::optional<BootTime> stop_asked_;
+  std::optional<BootTime> stop_requested_at_;
   std::optional<BootTime> halted_since_;
   microseconds halted_for_{0};  // before that
   bool killed_ = false;

@@ -60,16 +60,17 @@ Status Side::Check(BootTime now) const {
     if (!worker->running() && !worker->stopping() && !worker->killed()) {
       return RunError(Code::kUnavailable, name + " ended by itself");
     }
-    if (worker->running() && worker->stopping() && now > *worker->stop_asked() + kDrainLimit) {
+    if (worker->running() && worker->stopping() &&
+        now > *worker->stop_requested_at() + kDrainLimit) {
       return RunError(Code::kTimeout, name + " did not stop");
     }
   }
   return {};
 }
 
-void Side::AskAllToStop() {
+void Side::RequestStopAll() {
   for (const auto& worker : workers_) {
-    worker->AskToStop();
+    worker->RequestStop();
   }
 }
 

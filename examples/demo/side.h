@@ -33,7 +33,7 @@ class Side {
   void Listen();
   // An error: a worker is not as it should be.
   Status Check(BootTime now) const;
-  void AskAllToStop();
+  void RequestStopAll();
 
   bool window() const { return window_; }
   const std::string& group() const { return group_; }

@@ -195,7 +195,7 @@ Status Story::KillInsideHandler(Side& side) {
   if (Status waited = theatre_.Until(risky, live); !waited) {
     return waited;
   }
-  a.AskToStand();
+  a.RequestStandstill();
   const auto missed = [&] {  // on a machine that is very slow
     return theatre_.stream().Past(kWholeStream) && theatre_.stream().Quiet() &&
            NotCommitted(a) == 0;
@@ -252,8 +252,8 @@ Status Story::StartAnew() {
 }
 
 Status Story::Finish() {
-  theatre_.with().AskAllToStop();
-  theatre_.without().AskAllToStop();
+  theatre_.with().RequestStopAll();
+  theatre_.without().RequestStopAll();
   return theatre_.Until([&] { return !theatre_.with().AnyRuns() && !theatre_.without().AnyRuns(); },
                         [&] { return Head("") + "all workers drain and stop"; });
 }

@@ -35,10 +35,10 @@ class Desk {
  public:
   void Called() { calls_++; }
   void FoundBooked() { found_booked_++; }
-  void AskToStand() { asked_ = true; }
+  void RequestStandstill() { requested_ = true; }
   // Once asked: for ever. The process is killed here.
-  void StandIfAsked(const Payment& payment) {
-    if (!asked_) {
+  void StandIfRequested(const Payment& payment) {
+    if (!requested_) {
       return;
     }
     {
@@ -56,7 +56,7 @@ class Desk {
  private:
   std::atomic<int64_t> calls_ = 0;
   std::atomic<int64_t> found_booked_ = 0;
-  std::atomic<bool> asked_ = false;
+  std::atomic<bool> requested_ = false;
   mutable Mutex mutex_;
   std::string inside_ GUARDED_BY(mutex_);
 };
@@ -96,7 +96,7 @@ Outcome Post(const Message& message, Context& context, const std::string& worker
   if (*by != worker) {
     desk.FoundBooked();
   }
-  desk.StandIfAsked(*payment);
+  desk.StandIfRequested(*payment);
   return Done{};
 }
 
@@ -138,7 +138,7 @@ void ReportUntilEnd(const Runtime& runtime, Desk& desk, const sigset_t& signals,
       return;
     }
     if (signal == SIGUSR1) {
-      desk.AskToStand();
+      desk.RequestStandstill();
     }
     Tell(ReportLine(runtime.Report(), desk.Report(), false));
   }

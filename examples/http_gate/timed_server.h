@@ -71,11 +71,11 @@ class TimedServer : public httplib::Server {
     std::chrono::milliseconds Left() const {
       return std::chrono::duration_cast<std::chrono::milliseconds>(until_ - Clock::now());
     }
-    template <class Ask>
-    void Name(Ask ask, std::string& ip, int& port) const {
+    template <class GetName>
+    void Name(GetName get_name, std::string& ip, int& port) const {
       sockaddr_in address{};
       socklen_t size = sizeof address;
-      if (ask(socket_, reinterpret_cast<sockaddr*>(&address), &size) == 0 &&
+      if (get_name(socket_, reinterpret_cast<sockaddr*>(&address), &size) == 0 &&
           address.sin_family == AF_INET) {
         std::array<char, INET_ADDRSTRLEN> text{};
         ::inet_ntop(AF_INET, &address.sin_addr, text.data(), text.size());

@@ -226,7 +226,9 @@ Result<MarkerView> GateCore::Show(std::string_view ref) {
     return fit.error();
   }
   MarkerView view;
-  const Status seen = Ask(*window_, Until(), [&] { return window_->Peek({&ref, 1}, {&view, 1}); });
+  const Status seen = CallWindow(*window_, Until(), [&] {
+    return window_->Peek({&ref, 1}, {&view, 1});
+  });
   return seen ? Result<MarkerView>(std::move(view)) : seen.error();
 }
 
@@ -301,7 +303,7 @@ Status GateCore::ResolveClaimed(Operation& operation, Gate::Outcome outcome) {
       .result = stored,
       .keep = applied ? options_.retention.Keep(clock_.Wall()) : milliseconds(1)};
   MarkerChange change{};
-  const Status done = Ask(*window_, Until(), [&] {
+  const Status done = CallWindow(*window_, Until(), [&] {
     return window_->Complete({&request, 1}, {&change, 1});
   });
   if (!done) {

@@ -19,7 +19,7 @@ namespace {
 constexpr milliseconds kFirstPause{2};
 constexpr milliseconds kFirstLook{5};  // while an outcome is waited for
 constexpr milliseconds kLongestLook{100};
-constexpr milliseconds kAskAgain{1'000};  // an effect takes less, as a rule, whatever its lease
+constexpr milliseconds kRetryAfter{1'000};  // an effect takes less, as a rule, whatever its lease
 constexpr milliseconds kForgetAtOnce{1};
 constexpr size_t kMaxAbandoned = 10'000;
 constexpr size_t kAbandonedAtOnce = 100;
@@ -177,7 +177,8 @@ PreAnswer GateCore::Once(const Operation& operation, std::span<const Version> ve
   return Failed(other, asked.error());
 }
 
-Status GateCore::Ask(const Window& window, BootTime until, const std::function<Status()>& call) {
+Status GateCore::CallWindow(const Window& window, BootTime until,
+                            const std::function<Status()>& call) {
   const milliseconds longest = window.capabilities().longest_call;
   bool unknown = false;
   if (BootNow() >= until) {
@@ -212,7 +213,7 @@ Status GateCore::Claim(const Operation& operation, std::span<const Version> vers
         ClaimRequest{.id = operation.index, .token = operation.token, .lease = options_.lease}};
     const size_t count = operation.index.empty() ? 1 : 2;
     std::array<ClaimAnswer, 2> answers;
-    const Status asked = Ask(*operation.window, until, [&] {
+    const Status asked = CallWindow(*operation.window, until, [&] {
       return operation.window->Claim({requests.data(), count}, {answers.data(), count});
     });
     if (!asked) {
@@ -249,7 +250,7 @@ PreAnswer GateCore::Judge(const Operation& operation, std::span<const Version> v
       }
       PreAnswer answer = AnswerOf(PreState::kInProgress, operation.ref);
       const auto wait = std::chrono::ceil<milliseconds>(claimed.answer.wait);
-      answer.retry_after = std::clamp(wait, milliseconds(1), kAskAgain);
+      answer.retry_after = std::clamp(wait, milliseconds(1), kRetryAfter);
       return answer;
     }
     case ClaimVerdict::kAttached:
@@ -309,7 +310,7 @@ PreAnswer GateCore::Conflict(const Operation& operation, std::span<const Version
   PreAnswer answer = AnswerOf(PreState::kConflict, operation.ref);
   MarkerView view;
   const std::string_view id = operation.ref;
-  const Status seen = Ask(*operation.window, until, [&] {
+  const Status seen = CallWindow(*operation.window, until, [&] {
     return operation.window->Peek({&id, 1}, {&view, 1});
   });
   if (seen && view.fingerprint != 0) {
@@ -329,7 +330,7 @@ PreAnswer GateCore::Failed(const Operation& operation, const Error& error) {
             {{"application", options_.application}, {"error", ToString(error)}});
   PreAnswer answer = AnswerOf(PreState::kError, operation.ref);
   answer.error = error;
-  answer.retry_after = kAskAgain;
+  answer.retry_after = kRetryAfter;
   return answer;
 }
 
@@ -390,7 +391,7 @@ Status GateCore::Finish(Operation& held, const std::string_view* result) {
       CompleteRequest{.id = held.index, .token = held.token, .result = index, .keep = keep}};
   const size_t count = held.index.empty() ? 1 : 2;
   std::array<MarkerChange, 2> changes{};
-  const Status done = Ask(*held.window, until, [&] {
+  const Status done = CallWindow(*held.window, until, [&] {
     return held.window->Complete({requests.data(), count}, {changes.data(), count});
   });
   if (done && changes[0] != MarkerChange::kMade) {
@@ -423,7 +424,7 @@ Status GateCore::Release(const Operation& operation, bool uncertain, BootTime un
       ReleaseRequest{operation.index, operation.token, false}};
   const size_t count = operation.index.empty() ? 1 : 2;
   std::array<MarkerChange, 2> changes{};
-  return Ask(*operation.window, until, [&] {
+  return CallWindow(*operation.window, until, [&] {
     return operation.window->Release({requests.data(), count}, {changes.data(), count});
   });
 }
@@ -457,7 +458,7 @@ Status GateCore::Renew(const Operation& held, milliseconds lease) {
       RenewRequest{.id = held.index, .token = held.token, .lease = its}};
   const size_t count = held.index.empty() ? 1 : 2;
   std::array<MarkerChange, 2> changes{};
-  const Status done = Ask(*held.window, Until(), [&] {
+  const Status done = CallWindow(*held.window, Until(), [&] {
     return held.window->Renew({requests.data(), count}, {changes.data(), count});
   });
   // The index holds nobody back: if it ended a moment earlier, Final() writes it all the same.

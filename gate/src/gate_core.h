@@ -84,7 +84,8 @@ class GateCore final : public std::enable_shared_from_this<GateCore> {
   void Count(const PreAnswer& answer);
   // Begins no call after `until`, and repeats one that was not answered as long as another one fits
   // in before it.
-  static Status Ask(const Window& window, BootTime until, const std::function<Status()>& call);
+  static Status CallWindow(const Window& window, BootTime until,
+                           const std::function<Status()>& call);
   Status Release(const Operation& operation, bool uncertain, BootTime until);
   Status ClaimAfterwards(const Operation& held, BootTime until);
   // A claim that nobody uses, and that may be on record: it is released before a later claim.

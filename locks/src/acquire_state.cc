@@ -24,15 +24,15 @@ AcquireState::AcquireState(const AcquirePlan& plan, BootTime now)
                       : plan.spins_since.value_or(now) + plan.wait.spin) {}
 
 bool AcquireState::TooLate(BootTime now) const {
-  const BootTime ends = plan_.times.End(asked_at_).value_or(BootTime::max());
-  return now >= asked_at_ + plan_.times.Safe() || now >= ends;
+  const BootTime ends = plan_.times.End(requested_at_).value_or(BootTime::max());
+  return now >= requested_at_ + plan_.times.Safe() || now >= ends;
 }
 
 AcquireState::Step AcquireState::Next(BootTime now, bool stopped) {
   const BootTime ends = plan_.times.ends.value_or(BootTime::max());
   if (doing_ == Do::kHold && TooLate(now)) {
     late_since_ = late_since_.value_or(now);
-    doing_ = now < ends && now >= *late_since_ + plan_.patience ? Do::kFail : Do::kAsk;
+    doing_ = now < ends && now >= *late_since_ + plan_.patience ? Do::kFail : Do::kRequest;
     error_ = Error{Code::kTimeout, Effect::kUnknown,
                    "what the store grants has ended before one hears of it"};
   }
@@ -42,24 +42,24 @@ AcquireState::Step AcquireState::Next(BootTime now, bool stopped) {
   }
   const bool spins = plan_.wait.how == LockWait::How::kSpin;
   const bool spun = spins && now >= spin_until_;
-  if (stopped || now >= ends || (asked_ && (spun || (plan_.until && now >= *plan_.until)))) {
+  if (stopped || now >= ends || (requested_ && (spun || (plan_.until && now >= *plan_.until)))) {
     return {failing_since_ && !stopped ? Do::kFail : Do::kGiveUp};
   }
-  if (doing_ != Do::kAsk && now >= again_at_) {
-    doing_ = Do::kAsk;
+  if (doing_ != Do::kRequest && now >= again_at_) {
+    doing_ = Do::kRequest;
   }
-  if (doing_ == Do::kAsk) {
+  if (doing_ == Do::kRequest) {
     const bool waits = !one_try_ && !spins;
-    return {Do::kAsk, waits && now >= spin_until_};
+    return {Do::kRequest, waits && now >= spin_until_};
   }
-  const bool bound = spins && asked_;
+  const bool bound = spins && requested_;
   return {doing_, false,
           std::min({again_at_, ends, plan_.until.value_or(BootTime::max()),
                     bound ? spin_until_ : BootTime::max()})};
 }
 
-void AcquireState::Answered(const LockAnswer& answer, BootTime asked_at, BootTime now) {
-  asked_ = true;
+void AcquireState::Answered(const LockAnswer& answer, BootTime requested_at, BootTime now) {
+  requested_ = true;
   failing_since_.reset();
   if (answer.kind != LockAnswer::Kind::kGranted) {
     late_since_.reset();
@@ -69,7 +69,7 @@ void AcquireState::Answered(const LockAnswer& answer, BootTime asked_at, BootTim
       doing_ = Do::kHold;
       owes_ = true;
       fence_ = answer.fence;
-      asked_at_ = asked_at;
+      requested_at_ = requested_at;
       return;
     case LockAnswer::Kind::kQueued: {
       const milliseconds refresh = plan_.queue_lease / 3;
@@ -82,7 +82,7 @@ void AcquireState::Answered(const LockAnswer& answer, BootTime asked_at, BootTim
     }
     case LockAnswer::Kind::kBusy: {
       // Nothing is left of this request; an earlier one may still be on its way.
-      owes_ = in_doubt_;
+      owes_ = uncertain_;
       if (now < spin_until_) {
         const microseconds pause = kShortestSpin * (1u << std::min(tries_, kSpinDoublings));
         PauseUntil(std::min(spin_until_, now + Spread(pause)));
@@ -104,9 +104,9 @@ void AcquireState::Answered(const LockAnswer& answer, BootTime asked_at, BootTim
 }
 
 void AcquireState::Failed(const Error& error, BootTime now) {
-  asked_ = true;
-  in_doubt_ = in_doubt_ || error.effect == Effect::kUnknown;
-  owes_ = owes_ || in_doubt_;
+  requested_ = true;
+  uncertain_ = uncertain_ || error.effect == Effect::kUnknown;
+  owes_ = owes_ || uncertain_;
   error_ = error;
   if (!failing_since_) {
     failing_since_ = now;

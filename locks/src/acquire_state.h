@@ -36,31 +36,31 @@ class AcquireState {
   AcquireState(const AcquirePlan& plan, BootTime now);
 
   enum class Do : unsigned char {
-    kAsk,     // ask the store; `queue` says how
-    kAwait,   // wait to be woken, until `until` at the latest
-    kPause,   // wait until `until`; nobody wakes
-    kHold,    // it is ours: fence(), counted from asked_at()
-    kGiveUp,  // it is not, and that is an answer
-    kFail,    // it is not, and that is error()
+    kRequest,  // ask the store; `queue` says how
+    kAwait,    // wait to be woken, until `until` at the latest
+    kPause,    // wait until `until`; nobody wakes
+    kHold,     // it is ours: fence(), counted from requested_at()
+    kGiveUp,   // it is not, and that is an answer
+    kFail,     // it is not, and that is error()
   };
   struct Step {
-    Do what = Do::kAsk;
+    Do what = Do::kRequest;
     bool queue = false;
     BootTime until{};
   };
   Step Next(BootTime now, bool stopped);
 
-  void Answered(const LockAnswer& answer, BootTime asked_at, BootTime now);
+  void Answered(const LockAnswer& answer, BootTime requested_at, BootTime now);
   void Failed(const Error& error, BootTime now);
   // What ended it does not matter: asking decides.
-  void AwaitEnded() { doing_ = Do::kAsk; }
+  void AwaitEnded() { doing_ = Do::kRequest; }
   // Without wakes a waiter still asks in time, as A4 says.
   void AwaitFailed() { doing_ = Do::kPause; }
 
   // Whether something of ours may be left at the store.
   bool owes() const { return owes_; }
   const Fence& fence() const { return fence_; }
-  BootTime asked_at() const { return asked_at_; }
+  BootTime requested_at() const { return requested_at_; }
   const Error& error() const {
     ONCEMQ_CHECK(error_.has_value(), "an attempt that fails says why");
     return *error_;
@@ -74,17 +74,17 @@ class AcquireState {
   const AcquirePlan plan_;
   const bool one_try_;
   const BootTime spin_until_;
-  Do doing_ = Do::kAsk;
-  bool asked_ = false;
+  Do doing_ = Do::kRequest;
+  bool requested_ = false;
   bool owes_ = false;
-  bool in_doubt_ = false;  // a request was not answered
-  uint32_t tries_ = 0;     // in a row without a new situation
-  BootTime again_at_{};    // of kAwait and kPause
+  bool uncertain_ = false;  // a request was not answered
+  uint32_t tries_ = 0;      // in a row without a new situation
+  BootTime again_at_{};     // of kAwait and kPause
   std::optional<BootTime> failing_since_;
   std::optional<BootTime> late_since_;  // all grants since then came too late
   std::optional<Error> error_;
   Fence fence_;
-  BootTime asked_at_{};
+  BootTime requested_at_{};
 };
 
 }  // namespace oncemq

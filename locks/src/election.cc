@@ -15,7 +15,7 @@ void Serve(const Lease& lease, const Lead& lead, const std::stop_token& stop) {
   const auto end = [&ends] { ends.request_stop(); };
   const std::stop_callback on_stop(stop, end);
   const std::stop_callback on_loss(lease.stop(), end);
-  const std::stop_callback on_ask(lease.asked_back(), end);
+  const std::stop_callback on_recall(lease.recalled(), end);
   try {
     lead(lease, ends.get_token());
   } catch (const std::exception& error) {

@@ -30,7 +30,7 @@ struct Hold {
   const Fence fence;
   const milliseconds lease;
   std::stop_source stop;
-  std::stop_source asked_back;
+  std::stop_source recalled;
   std::atomic<BootTime> safe_until{BootTime{}};
   std::atomic<LeaseLoss> lost{LeaseLoss::kNot};
   std::atomic<bool> ends_process{false};  // when it is lost; said by its holder

@@ -91,8 +91,8 @@ std::stop_token Lease::stop() const {
   return hold_ ? hold_->stop.get_token() : std::stop_token();
 }
 
-std::stop_token Lease::asked_back() const {
-  return hold_ ? hold_->asked_back.get_token() : std::stop_token();
+std::stop_token Lease::recalled() const {
+  return hold_ ? hold_->recalled.get_token() : std::stop_token();
 }
 
 BootTime Lease::safe_until() const {

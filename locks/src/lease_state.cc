@@ -21,18 +21,18 @@ milliseconds LeaseTimes::Safe() const {
   return std::max(milliseconds(0), lease - kept);
 }
 
-std::optional<BootTime> LeaseTimes::End(BootTime asked_at) const {
+std::optional<BootTime> LeaseTimes::End(BootTime requested_at) const {
   if (max_hold == milliseconds(0)) {
     return ends;
   }
-  return std::min(asked_at + max_hold, ends.value_or(BootTime::max()));
+  return std::min(requested_at + max_hold, ends.value_or(BootTime::max()));
 }
 
-LeaseState::LeaseState(const LeaseTimes& times, BootTime asked_at)
+LeaseState::LeaseState(const LeaseTimes& times, BootTime requested_at)
     : times_(times),
-      longest_(times.End(asked_at).value_or(BootTime::max())),
-      safe_until_(asked_at + times.Safe()),
-      renew_at_(asked_at + times.lease / 3) {}
+      longest_(times.End(requested_at).value_or(BootTime::max())),
+      safe_until_(requested_at + times.Safe()),
+      renew_at_(requested_at + times.lease / 3) {}
 
 LeaseState::Due LeaseState::At(BootTime now) {
   if (lost_ == LeaseLoss::kNot && now >= too_long_at()) {
@@ -83,13 +83,13 @@ milliseconds LeaseState::AnswerWithin(BootTime now) const {
   return failed_ ? std::max(sixth, left) : sixth;
 }
 
-void LeaseState::Renewed(BootTime asked_at, BootTime now) {
+void LeaseState::Renewed(BootTime requested_at, BootTime now) {
   failed_ = false;
-  RenewAt(asked_at + times_.lease / 3);
+  RenewAt(requested_at + times_.lease / 3);
   if (lost_ != LeaseLoss::kNot || now >= safe_until_) {
     return;
   }
-  safe_until_ = std::max(safe_until_, asked_at + times_.Safe());
+  safe_until_ = std::max(safe_until_, requested_at + times_.Safe());
 }
 
 void LeaseState::RenewalFailed(BootTime now) {
@@ -99,15 +99,15 @@ void LeaseState::RenewalFailed(BootTime now) {
 
 // An answer came. Of what was doubted meanwhile it says nothing.
 void LeaseState::RenewAt(BootTime at) {
-  ONCEMQ_CHECK(renewing_ || !doubted_, "a doubt is kept for a renewal on its way (L6)");
-  renew_at_ = doubted_ ? BootTime::min() : at;
+  ONCEMQ_CHECK(renewing_ || !warned_, "a doubt is kept for a renewal on its way (L6)");
+  renew_at_ = warned_ ? BootTime::min() : at;
   renewing_ = false;
-  doubted_ = false;
+  warned_ = false;
 }
 
-void LeaseState::InDoubt() {
+void LeaseState::Warned() {
   if (renewing_) {
-    doubted_ = true;
+    warned_ = true;
   } else {
     renew_at_ = BootTime::min();
   }

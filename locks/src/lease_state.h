@@ -35,12 +35,12 @@ struct LeaseTimes {
   // How long after its request a grant may be relied on.
   milliseconds Safe() const;
   // When a hold that was asked for then ends in any case.
-  std::optional<BootTime> End(BootTime asked_at) const;
+  std::optional<BootTime> End(BootTime requested_at) const;
 };
 
 class LeaseState {
  public:
-  LeaseState(const LeaseTimes& times, BootTime asked_at);
+  LeaseState(const LeaseTimes& times, BootTime requested_at);
 
   // What is to be done, as of now.
   struct Due {
@@ -51,14 +51,14 @@ class LeaseState {
   // The next moment at which something may be due. None: it is over.
   std::optional<BootTime> next() const;
 
-  void Renewed(BootTime asked_at, BootTime now);
+  void Renewed(BootTime requested_at, BootTime now);
   void RenewalFailed(BootTime now);
   // Not later than this, in place of what was said so before; times.ends stays.
   void EndAt(BootTime end, BootTime now);
   // How long a renewal that is sent now waits for its answer.
   milliseconds AnswerWithin(BootTime now) const;
   // The engine says that it may have ended.
-  void InDoubt();
+  void Warned();
   // The store, or whoever owns the hold, ends it. What it is lost by is said by the next At().
   void End(LeaseLoss why);
 
@@ -76,7 +76,7 @@ class LeaseState {
   BootTime safe_until_;
   BootTime renew_at_;
   bool renewing_ = false;  // a renewal is on its way
-  bool doubted_ = false;   // since it was sent
+  bool warned_ = false;    // since it was sent
   bool failed_ = false;    // the last renewal
   LeaseLoss lost_ = LeaseLoss::kNot;
   bool told_ = false;

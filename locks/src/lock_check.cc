@@ -82,7 +82,7 @@ Status CheckPatience(milliseconds patience) {
 
 Status CheckNeeds(const LockNeeds& needs, const LockCapabilities& can) {
   for (const LockNeed& need : kLockNeeds) {
-    if (needs.*need.asked && !(can.*need.offered)) {
+    if (needs.*need.requested && !(can.*need.offered)) {
       return Cannot(can, need.lacks);
     }
   }

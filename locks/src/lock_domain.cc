@@ -147,9 +147,9 @@ Result<Granted<Lease>> LockDomain::Parts::Drive(AcquireState& state, AcquireRequ
     const BootTime now = clock.Boot();
     const AcquireState::Step step = state.Next(now, how.stop.stop_requested());
     switch (step.what) {
-      case Do::kAsk:
+      case Do::kRequest:
         request.queue = step.queue;
-        if (const auto answer = engine->Ask(request)) {
+        if (const auto answer = engine->Request(request)) {
           state.Answered(*answer, now, clock.Boot());
         } else {
           state.Failed(answer.error(), clock.Boot());
@@ -168,7 +168,7 @@ Result<Granted<Lease>> LockDomain::Parts::Drive(AcquireState& state, AcquireRequ
       case Do::kHold: {
         auto hold = std::make_shared<Hold>(watchdog, request.name, request.token, request.mode,
                                            how.fence.value_or(state.fence()), times.lease);
-        watchdog->Watch(hold, times, state.asked_at());
+        watchdog->Watch(hold, times, state.requested_at());
         return {Lease(std::move(hold))};
       }
       case Do::kGiveUp:

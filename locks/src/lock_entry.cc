@@ -108,8 +108,8 @@ milliseconds LockEntry::Again(size_t position, BootTime now) const {
   return Left(first, now);
 }
 
-LockAnswer LockEntry::Ask(const AcquireRequest& request, const Fence& fence, BootTime now,
-                          Turns& turns, uint64_t home) {
+LockAnswer LockEntry::Request(const AcquireRequest& request, const Fence& fence, BootTime now,
+                              Turns& turns, uint64_t home) {
   // Only what has ended can have freed the way for others.
   const bool freed = DropEnded(now);
   for (Holder& holder : holders_) {
@@ -176,7 +176,7 @@ Extended LockEntry::Extend(const LockClaim& claim, BootTime now, Turns& turns) {
     if (holder.token == claim.token) {
       holder.until = now + claim.lease;
       holder.lease = claim.lease;
-      return holder.asked_back ? Extended::kAskedBack : Extended::kYes;
+      return holder.recalled ? Extended::kRecalled : Extended::kYes;
     }
   }
   return Extended::kGone;
@@ -191,10 +191,10 @@ Freed LockEntry::Free(const Token& token, BootTime now, Turns& turns) {
   return held ? Freed::kYes : Freed::kNotHeld;
 }
 
-size_t LockEntry::AskBack(BootTime now) {
+size_t LockEntry::Recall(BootTime now) {
   DropEnded(now);
   for (Holder& holder : holders_) {
-    holder.asked_back = true;
+    holder.recalled = true;
   }
   return holders_.size();
 }

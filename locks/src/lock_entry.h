@@ -34,11 +34,11 @@ class LockEntry {
 
   // `fence`: of the grant, if it is a new one. `home`: where a waiter hears of its turn, in stores
   // that many processes share.
-  LockAnswer Ask(const AcquireRequest& request, const Fence& fence, BootTime now, Turns& turns,
-                 uint64_t home = 0);
+  LockAnswer Request(const AcquireRequest& request, const Fence& fence, BootTime now, Turns& turns,
+                     uint64_t home = 0);
   Extended Extend(const LockClaim& claim, BootTime now, Turns& turns);
   Freed Free(const Token& token, BootTime now, Turns& turns);
-  size_t AskBack(BootTime now);
+  size_t Recall(BootTime now);
   Freed Evict(const Fence& fence, BootTime now, Turns& turns);
   // T7. `now` is no earlier than the last change of this entry.
   void CutEnds(BootTime now);
@@ -66,7 +66,7 @@ class LockEntry {
     Fence fence;
     BootTime until;
     milliseconds lease;  // of which `until` is the end; 0: written by a program that kept none
-    bool asked_back;
+    bool recalled;
     std::string who;
   };
   struct Waiter {

@@ -9,12 +9,12 @@
 namespace oncemq {
 namespace {
 
-constexpr char kPlain = 1;          // the version without counted parties
-constexpr char kCounting = 2;       // the version with them, still without leases
-constexpr char kLeases = 3;         // with counted parties, and with the lease of each
-constexpr uint64_t kShared = 1;     // a flag of holders and waiters
-constexpr uint64_t kAskedBack = 2;  // of holders
-constexpr uint64_t kCounted = 4;    // of both, from version 2 on
+constexpr char kPlain = 1;         // the version without counted parties
+constexpr char kCounting = 2;      // the version with them, still without leases
+constexpr char kLeases = 3;        // with counted parties, and with the lease of each
+constexpr uint64_t kShared = 1;    // a flag of holders and waiters
+constexpr uint64_t kRecalled = 2;  // of holders
+constexpr uint64_t kCounted = 4;   // of both, from version 2 on
 constexpr size_t kLongest = 16u << 20;
 constexpr size_t kLongestWho = 64u << 10;
 constexpr int64_t kLongestWritten = 1'000'000'000'000;  // ms: added to a time it is a time still
@@ -96,7 +96,7 @@ std::string EncodeLockEntry(const LockEntry& entry) {
   std::string out(1, kLeases);
   AppendVarint(out, entry.holders_.size());
   for (const LockEntry::Holder& holder : entry.holders_) {
-    Append(out, {holder.token, FlagOf(holder.mode) | (holder.asked_back ? kAskedBack : 0),
+    Append(out, {holder.token, FlagOf(holder.mode) | (holder.recalled ? kRecalled : 0),
                  holder.until, holder.lease, holder.who});
     AppendVarint(out, holder.fence.epoch);
     AppendVarint(out, holder.fence.token);
@@ -125,11 +125,11 @@ std::optional<LockEntry> DecodeLockEntry(std::string_view bytes) {
   const bool leases = version == kLeases;
   Input input(bytes.substr(1));
   for (uint64_t left = input.Number(); left > 0 && input.good(); left--) {
-    const Party party = input.OneParty(modes | kAskedBack, leases);
+    const Party party = input.OneParty(modes | kRecalled, leases);
     const auto epoch = static_cast<uint32_t>(input.Number(std::numeric_limits<uint32_t>::max()));
     const uint64_t token = input.Number();
     entry.holders_.push_back({party.token, party.mode(), Fence{epoch, token}, party.until,
-                              party.lease, (party.flags & kAskedBack) != 0, party.who});
+                              party.lease, (party.flags & kRecalled) != 0, party.who});
   }
   for (uint64_t left = input.Number(); left > 0 && input.good(); left--) {
     const Party party = input.OneParty(modes, leases);

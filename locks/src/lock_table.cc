@@ -7,7 +7,7 @@
 
 namespace oncemq {
 
-LockAnswer LockTable::Ask(const AcquireRequest& request, BootTime now, Turns& turns) {
+LockAnswer LockTable::Request(const AcquireRequest& request, BootTime now, Turns& turns) {
   if (request.epoch != epoch_) {
     return {LockAnswer::Kind::kSealed, {epoch_, 0}, milliseconds(0)};
   }
@@ -17,7 +17,7 @@ LockAnswer LockTable::Ask(const AcquireRequest& request, BootTime now, Turns& tu
   const auto at = entries_.try_emplace(std::string(request.name)).first;
   const Fence next{epoch_, last_fence_.token + 1};
   ONCEMQ_CHECK(last_fence_ < next, "a later grant has a greater fence (T5)");
-  const LockAnswer answer = at->second.Ask(request, next, now, turns);
+  const LockAnswer answer = at->second.Request(request, next, now, turns);
   ONCEMQ_CHECK(answer.fence <= next, "no hold has a greater fence than the next grant (T5)");
   last_fence_ = std::max(last_fence_, answer.fence);
   EraseIfIdle(at);
@@ -44,14 +44,14 @@ Freed LockTable::Free(const LockClaim& claim, BootTime now, Turns& turns) {
   return answer;
 }
 
-size_t LockTable::AskBack(std::string_view name, BootTime now) {
+size_t LockTable::Recall(std::string_view name, BootTime now) {
   const auto at = entries_.find(name);
   if (at == entries_.end()) {
     return 0;
   }
-  const size_t asked = at->second.AskBack(now);
+  const size_t recalled = at->second.Recall(now);
   EraseIfIdle(at);
-  return asked;
+  return recalled;
 }
 
 Freed LockTable::Evict(std::string_view name, const Fence& fence, BootTime now, Turns& turns) {

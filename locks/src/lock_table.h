@@ -21,10 +21,10 @@ class LockTable {
   // Fences come behind this one.
   explicit LockTable(uint64_t last = 0) : last_fence_{0, last} {}
 
-  LockAnswer Ask(const AcquireRequest& request, BootTime now, Turns& turns);
+  LockAnswer Request(const AcquireRequest& request, BootTime now, Turns& turns);
   Extended Extend(const LockClaim& claim, BootTime now, Turns& turns);
   Freed Free(const LockClaim& claim, BootTime now, Turns& turns);
-  size_t AskBack(std::string_view name, BootTime now);
+  size_t Recall(std::string_view name, BootTime now);
   Freed Evict(std::string_view name, const Fence& fence, BootTime now, Turns& turns);
   bool MyTurn(std::string_view name, const Token& token, BootTime now) const;
   uint32_t Seal(uint32_t epoch);

@@ -32,7 +32,7 @@ class MemoryLocks final : public LockEngine {
 
   const LockCapabilities& capabilities() const override { return kMemoryCan; }
 
-  Result<LockAnswer> Ask(const AcquireRequest& request) override {
+  Result<LockAnswer> Request(const AcquireRequest& request) override {
     MutexLock lock(mutex_);
     if (table_.names() >= options_.max_names && table_.NeedsName(request)) {
       table_.Sweep(clock_.Boot());  // some may have ended without a word
@@ -44,7 +44,7 @@ class MemoryLocks final : public LockEngine {
       return Error{Code::kFull, Effect::kNone, "more wait for this name than max_waiters allows"};
     }
     LockTable::Turns turns;
-    const LockAnswer answer = table_.Ask(request, clock_.Boot(), turns);
+    const LockAnswer answer = table_.Request(request, clock_.Boot(), turns);
     Wake(turns);
     return answer;
   }
@@ -83,9 +83,9 @@ class MemoryLocks final : public LockEngine {
     return {};
   }
 
-  Result<size_t> AskBack(std::string_view name) override {
+  Result<size_t> Recall(std::string_view name) override {
     MutexLock lock(mutex_);
-    return table_.AskBack(name, clock_.Boot());
+    return table_.Recall(name, clock_.Boot());
   }
 
   Result<Freed> Evict(std::string_view name, const Fence& fence) override {

@@ -40,12 +40,12 @@ void SessionClaims::End(std::map<Token, Claim>::iterator at) {
   const bool under_way = at->second.under_way;
   Ending ending = Erase(at);
   const uint64_t number = ending.number;
-  const bool added = (under_way ? asked_ : left_).emplace(number, std::move(ending)).second;
+  const bool added = (under_way ? pending_ : left_).emplace(number, std::move(ending)).second;
   ONCEMQ_CHECK(added, "a claim ends once (C1)");
 }
 
 void SessionClaims::CallEnded(uint64_t number, std::string_view node) {
-  if (auto one = asked_.extract(number); !one.empty()) {
+  if (auto one = pending_.extract(number); !one.empty()) {
     one.mapped().node = node;
     left_.insert(std::move(one));
   }
@@ -108,10 +108,10 @@ bool SessionClaims::Keep(const Token& token, uint64_t number, BootTime until) {
   return claim != nullptr;
 }
 
-bool SessionClaims::IsAskedBack(const Token& token, uint64_t number) {
+bool SessionClaims::Recall(const Token& token, uint64_t number) {
   Claim* claim = Same(token, number);
   if (claim != nullptr) {
-    claim->asked_back = true;
+    claim->recalled = true;
   }
   return claim != nullptr;
 }
@@ -120,7 +120,7 @@ void SessionClaims::Lost(const Token& token, uint64_t number) {
   if (Same(token, number) != nullptr) {
     Erase(claims_.find(token));
   } else {
-    asked_.erase(number);
+    pending_.erase(number);
   }
 }
 
@@ -161,7 +161,7 @@ const SessionClaims::Ending* SessionClaims::Left(const Token& token) const {
 
 bool SessionClaims::MayHave(const Token& token) const {
   const auto of_token = [&](const auto& one) { return one.second.token == token; };
-  return claims_.contains(token) || std::any_of(asked_.begin(), asked_.end(), of_token) ||
+  return claims_.contains(token) || std::any_of(pending_.begin(), pending_.end(), of_token) ||
          Left(token) != nullptr;
 }
 
@@ -194,7 +194,7 @@ void SessionClaims::Clear() {
   claims_.clear();
   numbers_.clear();
   ends_.clear();
-  asked_.clear();
+  pending_.clear();
   left_.clear();
   deleting_.clear();
 }

@@ -33,7 +33,7 @@ class SessionClaims {
     std::string node;       // where it lies; empty: nowhere, or nobody told us where
     bool under_way = true;  // the call that makes it
     bool holds = false;
-    bool asked_back = false;
+    bool recalled = false;
     uint32_t epoch = 0;
     Fence fence;
     BootTime until{};
@@ -60,7 +60,7 @@ class SessionClaims {
   bool LiesAt(const Token& token, uint64_t number, std::string_view node);
   bool Holds(const Token& token, uint64_t number, const Fence& fence, BootTime until);
   bool Keep(const Token& token, uint64_t number, BootTime until);
-  bool IsAskedBack(const Token& token, uint64_t number);
+  bool Recall(const Token& token, uint64_t number);
   // It is not in the store, and will not be.
   void Lost(const Token& token, uint64_t number);
   // The call that makes it has ended, and nobody knows how.
@@ -84,7 +84,7 @@ class SessionClaims {
   std::optional<BootTime> next() const;
   // Whether anything waits for another try.
   bool failing() const { return !left_.empty(); }
-  size_t size() const { return claims_.size() + asked_.size() + left_.size() + deleting_.size(); }
+  size_t size() const { return claims_.size() + pending_.size() + left_.size() + deleting_.size(); }
 
  private:
   Claim* Same(const Token& token, uint64_t number);
@@ -99,7 +99,7 @@ class SessionClaims {
   // Each claim has one number and one end. An ended one stands in one of the last three maps.
   std::map<uint64_t, Token> numbers_;          // of claims_
   std::set<std::pair<BootTime, Token>> ends_;  // of claims_
-  std::map<uint64_t, Ending> asked_;           // by number: ended, its call under way
+  std::map<uint64_t, Ending> pending_;         // by number: ended, its call under way
   std::map<uint64_t, Ending> left_;            // nobody deletes it
   std::map<uint64_t, Ending> deleting_;
 };

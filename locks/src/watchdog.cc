@@ -101,16 +101,16 @@ void Watchdog::GiveBack(const std::vector<std::shared_ptr<Hold>>& held) {
 }
 
 void Watchdog::Watch(const std::shared_ptr<Hold>& hold, const LeaseTimes& times,
-                     BootTime asked_at) {
+                     BootTime requested_at) {
   MutexLock lock(mutex_);
   const auto [at, added] =
-      holds_.emplace(hold->token, Watched{hold, LeaseState(times, asked_at), {}});
+      holds_.emplace(hold->token, Watched{hold, LeaseState(times, requested_at), {}});
   ONCEMQ_CHECK(added, "no two holds have one token");
   Watched& watched = at->second;
   hold->safe_until.store(watched.state.safe_until());
   // Whether it was granted before the doubt, nobody knows.
-  if (asked_at <= doubted_at_) {
-    watched.state.InDoubt();
+  if (requested_at <= warned_at_) {
+    watched.state.Warned();
   }
   Place(watched);
 }
@@ -180,11 +180,11 @@ Result<bool> Watchdog::Confirm(const std::shared_ptr<Hold>& hold) {
   }
   const LockClaim claim{hold->name, hold->token, hold->lease};
   Extended answer = Extended::kGone;
-  const BootTime asked_at = clock_.Boot();
+  const BootTime requested_at = clock_.Boot();
   if (const Status done = engine_->Extend({&claim, 1}, {&answer, 1}); !done) {
     return done.error();
   }
-  Apply(hold, answer, asked_at);
+  Apply(hold, answer, requested_at);
   if (answer == Extended::kLater) {
     return Error{Code::kUnavailable, Effect::kNone,
                  "not now: stores are being switched, or too few of them answer"};
@@ -247,12 +247,12 @@ void Watchdog::WatchTime() {
   }
 }
 
-void Watchdog::HoldsAreInDoubt() {
+void Watchdog::HoldsMayBeLost() {
   MutexLock lock(mutex_);
   const BootTime now = clock_.Boot();
-  doubted_at_ = now;
+  warned_at_ = now;
   for (auto& [token, watched] : holds_) {
-    watched.state.InDoubt();
+    watched.state.Warned();
     LookAt(watched, now);
   }
 }

@@ -28,7 +28,7 @@
 
 namespace oncemq {
 
-class Watchdog final : private DoubtListener {
+class Watchdog final : private HoldListener {
  public:
   Watchdog(std::shared_ptr<LockEngine> engine, const Clock& clock);
   Watchdog(const Watchdog&) = delete;
@@ -39,7 +39,7 @@ class Watchdog final : private DoubtListener {
   // Ends all holds and its threads. Bounded in time.
   void End();
 
-  void Watch(const std::shared_ptr<Hold>& hold, const LeaseTimes& times, BootTime asked_at);
+  void Watch(const std::shared_ptr<Hold>& hold, const LeaseTimes& times, BootTime requested_at);
   Released Release(const std::shared_ptr<Hold>& hold);
   // Together; what the store does not hear now it is told later.
   void ReleaseAll(const std::vector<std::shared_ptr<Hold>>& holds);
@@ -61,7 +61,7 @@ class Watchdog final : private DoubtListener {
   using Renewals = Batches<Hold>;
   static constexpr milliseconds kBetweenTries{100};
 
-  void HoldsAreInDoubt() override;
+  void HoldsMayBeLost() override;
   void WatchTime();
   void TalkToStore();
   void LookAt(Watched& watched, BootTime now) REQUIRES(mutex_);
@@ -76,7 +76,7 @@ class Watchdog final : private DoubtListener {
   bool Ending();
   void FreeSome(const OwedQueue::Batch& owed);
   void Owe(const OwedQueue::Batch& left) REQUIRES(mutex_);
-  void Apply(const std::shared_ptr<Hold>& hold, Extended answer, BootTime asked_at);
+  void Apply(const std::shared_ptr<Hold>& hold, Extended answer, BootTime requested_at);
 
   const std::shared_ptr<LockEngine> engine_;
   const Clock& clock_;
@@ -92,7 +92,7 @@ class Watchdog final : private DoubtListener {
   std::vector<std::stop_source> untold_ GUARDED_BY(mutex_);  // the system had no thread for them
   OwedQueue owed_ GUARDED_BY(mutex_);
   BootTime sleeps_until_ GUARDED_BY(mutex_) = BootTime::min();
-  BootTime doubted_at_ GUARDED_BY(mutex_) = BootTime::min();
+  BootTime warned_at_ GUARDED_BY(mutex_) = BootTime::min();
   bool ending_ GUARDED_BY(mutex_) = false;
   std::optional<std::thread> time_thread_;
   std::optional<std::thread> store_thread_;

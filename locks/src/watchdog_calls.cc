@@ -58,14 +58,14 @@ std::vector<LockClaim> Watchdog::ClaimsOf(const Renewals::Batch& holds, BootTime
 
 // One call, and its consequences.
 Status Watchdog::Renew(const Renewals::Batch& holds) {
-  const BootTime asked_at = clock_.Boot();
-  const std::vector<LockClaim> claims = ClaimsOf(holds, asked_at);
+  const BootTime requested_at = clock_.Boot();
+  const std::vector<LockClaim> claims = ClaimsOf(holds, requested_at);
   ONCEMQ_CHECK(claims.size() == holds.size(), "a claim for each hold, in their order");
   std::vector<Extended> answers(claims.size());
   Status done = engine_->Extend(claims, answers);
   if (done) {
     for (size_t i = 0; i < holds.size(); i++) {
-      Apply(holds[i], answers[i], asked_at);
+      Apply(holds[i], answers[i], requested_at);
     }
     MutexLock lock(mutex_);
     to_renew_.Answered(holds);
@@ -98,7 +98,7 @@ bool Watchdog::Ending() {
   return ending_;
 }
 
-void Watchdog::Apply(const std::shared_ptr<Hold>& hold, Extended answer, BootTime asked_at) {
+void Watchdog::Apply(const std::shared_ptr<Hold>& hold, Extended answer, BootTime requested_at) {
   MutexLock lock(mutex_);
   const auto at = holds_.find(hold->token);
   if (at == holds_.end()) {
@@ -110,14 +110,14 @@ void Watchdog::Apply(const std::shared_ptr<Hold>& hold, Extended answer, BootTim
   } else if (answer == Extended::kLater) {
     at->second.state.RenewalFailed(now);
   } else {
-    at->second.state.Renewed(asked_at, now);
+    at->second.state.Renewed(requested_at, now);
   }
   if (hold->lost.load() == LeaseLoss::kNot) {
     hold->safe_until.store(at->second.state.safe_until());
   }
-  if (answer == Extended::kAskedBack && !hold->asked_back.stop_requested() &&
-      !stops_.Request(hold->asked_back)) {
-    untold_.push_back(hold->asked_back);
+  if (answer == Extended::kRecalled && !hold->recalled.stop_requested() &&
+      !stops_.Request(hold->recalled)) {
+    untold_.push_back(hold->recalled);
   }
   LookAt(at->second, now);
 }

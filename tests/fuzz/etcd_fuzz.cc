@@ -16,7 +16,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     static_cast<void>(oncemq::EtcdError(*json));
   }
   static_cast<void>(oncemq::HearLine(bytes, [](const oncemq::EtcdEvent&) { return true; }));
-  if (const auto asked = oncemq::EtcdRequestOf(bytes); asked && BytesOf(*asked) != bytes) {
+  if (const auto requested = oncemq::EtcdRequestOf(bytes);
+      requested && BytesOf(*requested) != bytes) {
     std::abort();
   }
   const oncemq::EtcdLockKeys keys("s");

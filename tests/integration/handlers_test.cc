@@ -180,7 +180,7 @@ TEST_F(KafkaRuntimeTest, TheEndIsBoundedThoughAHandlerHangs) {
   Send(0, 100, 10);
   std::latch released(1);
   std::latch returned(1);
-  std::atomic<bool> asked_to_stop{false};
+  std::atomic<bool> saw_stop{false};
   RuntimeOptions options = Options();
   options.drain_deadline = seconds(1);
   {
@@ -188,7 +188,7 @@ TEST_F(KafkaRuntimeTest, TheEndIsBoundedThoughAHandlerHangs) {
                          [&](const Message& message, Context& context) -> Outcome {
                            if (context.id() == "3") {
                              released.wait();
-                             asked_to_stop = context.stop().stop_requested();
+                             saw_stop = context.stop().stop_requested();
                              returned.count_down();
                              return Done{};
                            }
@@ -208,7 +208,7 @@ TEST_F(KafkaRuntimeTest, TheEndIsBoundedThoughAHandlerHangs) {
   EXPECT_THAT(metadata.abandoned, ElementsAre(3));
   released.count_down();
   returned.wait();
-  EXPECT_TRUE(asked_to_stop);
+  EXPECT_TRUE(saw_stop);
 }
 
 }  // namespace

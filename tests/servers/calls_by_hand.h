@@ -21,13 +21,13 @@ inline LockCall Call(What what, uint64_t token, int64_t from, int64_t to, Answer
           .token = {1, token},
           .what = what,
           .lease = kLease,
-          .asked_at = from,
+          .requested_at = from,
           .answered_at = answer == Answer::kOpen ? LockCall::kNever : to,
           .answer = answer,
           .fence = {0, fence}};
 }
 inline LockCall Granted(uint64_t token, int64_t from, int64_t to, uint64_t fence) {
-  return Call(What::kAsk, token, from, to, Answer::kGranted, fence);
+  return Call(What::kRequest, token, from, to, Answer::kGranted, fence);
 }
 inline LockCall Shared(LockCall call) {
   call.mode = LockMode::kShared;
@@ -54,7 +54,7 @@ inline LockCall Open(What what, uint64_t token, int64_t from) {
   return Call(what, token, from, 0, Answer::kOpen);
 }
 inline LockCall Queued(uint64_t token, int64_t from, int64_t to) {
-  return Call(What::kAsk, token, from, to, Answer::kQueued);
+  return Call(What::kRequest, token, from, to, Answer::kQueued);
 }
 
 inline bool Can(std::vector<LockCall> calls, const LinearRules& rules = {}) {

@@ -52,14 +52,14 @@ TEST(LockCalls, AreReadAsTheyWereWrittenAndStayOpenWithoutAnAnswer) {
                 .token = {1, 2},
                 .mode = LockMode::kShared,
                 .lease = 5,
-                .asked_at = 10};
-  const std::string asked = AskedLine(call, 1);
+                .requested_at = 10};
+  const std::string asked = RequestedLine(call, 1);
   LockCall second = call;
-  second.asked_at = 5;
+  second.requested_at = 5;
   call.answer = LockCall::Answer::kGranted;
   call.answered_at = 12;
   call.fence = {3, 4};
-  std::ofstream(file) << asked << AskedLine(second, 2) << AnsweredLine(call, 1) << "? 7 3 x";
+  std::ofstream(file) << asked << RequestedLine(second, 2) << AnsweredLine(call, 1) << "? 7 3 x";
   const std::vector<LockCall> calls = ReadCalls(file);
   ASSERT_EQ(calls.size(), 2u);
   EXPECT_EQ(calls[0].answer, LockCall::Answer::kOpen);

@@ -114,7 +114,7 @@ TEST_F(EtcdClientTest, ALeaseTakesItsKeysAlong) {
 
 TEST_F(EtcdClientTest, AWrongPasswordShowsAtTheStartAndIsNotRepeated) {
   StartAndOpen();
-  server_->AskForPassword("right");
+  server_->RequirePassword("right");
   const std::string address = Local(server_->port());
   EXPECT_TRUE(Opened("etcd://root:right@" + address)->Run(Put("k", "v")));
   const auto wrong = Open("etcd://root:hunter2@" + address);
@@ -129,7 +129,7 @@ TEST_F(EtcdClientTest, AWrongPasswordShowsAtTheStartAndIsNotRepeated) {
 
 TEST_F(EtcdClientTest, ATokenThatTheServerHasForgottenIsAskedForAnew) {
   StartAndOpen();
-  server_->AskForPassword("right");
+  server_->RequirePassword("right");
   const auto client = Opened("etcd://root:right@" + Local(server_->port()));
   ASSERT_TRUE(client->Run(Put("k", "v")));
   server_->Kill9();

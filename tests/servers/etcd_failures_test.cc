@@ -29,16 +29,16 @@ class EtcdFailuresTest : public EtcdLocksTest {
 
 TEST_F(EtcdFailuresTest, AnAskWhoseReplyWasLostIsRepeatedAndRecognisesItself) {
   StartBehindNetwork();
-  ASSERT_EQ(Ask(*locks_, New("y")).kind, Kind::kGranted);
+  ASSERT_EQ(Request(*locks_, New("y")).kind, Kind::kGranted);
   const AcquireRequest request = New();
   network_->Set(TcpProxy::Mode::kSwallowReplies);
-  const auto lost = locks_->Ask(request);
+  const auto lost = locks_->Request(request);
   ASSERT_FALSE(lost.has_value());
   EXPECT_EQ(lost.error().effect, Effect::kUnknown);
   const LockView view = *other_->Look("x");
   ASSERT_EQ(view.parties.size(), 1u) << "the store has granted it";
   network_->Set(TcpProxy::Mode::kPass);
-  const LockAnswer again = Ask(*locks_, request);
+  const LockAnswer again = Request(*locks_, request);
   EXPECT_EQ(again.kind, Kind::kGranted);
   EXPECT_EQ(again.fence, view.parties[0].fence);
   EXPECT_EQ(*Free(*locks_, request), Freed::kYes);
@@ -47,9 +47,9 @@ TEST_F(EtcdFailuresTest, AnAskWhoseReplyWasLostIsRepeatedAndRecognisesItself) {
 
 TEST_F(EtcdFailuresTest, AnAskThatIsInDoubtEndsByItself) {
   StartBehindNetwork();
-  ASSERT_EQ(Ask(*locks_, New("y")).kind, Kind::kGranted);
+  ASSERT_EQ(Request(*locks_, New("y")).kind, Kind::kGranted);
   network_->Set(TcpProxy::Mode::kSwallowReplies);
-  ASSERT_FALSE(locks_->Ask(New("x", kLease)).has_value());
+  ASSERT_FALSE(locks_->Request(New("x", kLease)).has_value());
   network_->Set(TcpProxy::Mode::kPass);
   EXPECT_TRUE(Eventually(kLong, [&] {
     const auto view = other_->Look("x");
@@ -61,14 +61,14 @@ TEST_F(EtcdFailuresTest, AnAskThatIsInDoubtEndsByItself) {
 TEST_F(EtcdFailuresTest, AReleaseRepeatedAfterALostReplyDoesNotTouchTheNextHolder) {
   StartBehindNetwork();
   const AcquireRequest holder = New();
-  ASSERT_EQ(Ask(*locks_, holder).kind, Kind::kGranted);
+  ASSERT_EQ(Request(*locks_, holder).kind, Kind::kGranted);
   network_->Set(TcpProxy::Mode::kSwallowReplies);
   const auto lost = Free(*locks_, holder);
   ASSERT_FALSE(lost.has_value());
   EXPECT_EQ(lost.error().effect, Effect::kUnknown);
   network_->Set(TcpProxy::Mode::kPass);
   const AcquireRequest next = New();
-  ASSERT_EQ(Ask(*locks_, next).kind, Kind::kGranted) << "of the same session";
+  ASSERT_EQ(Request(*locks_, next).kind, Kind::kGranted) << "of the same session";
   EXPECT_EQ(*Free(*locks_, holder), Freed::kNotHeld);
   EXPECT_EQ(*Extend(*locks_, next), Extended::kYes);
 }
@@ -78,7 +78,7 @@ TEST_F(EtcdFailuresTest, AnAskThatTheNetworkKeptIsVoidOnceItsTokenWasFreed) {
   server_ = EtcdServer::Start();
   network_ = std::make_unique<TcpProxy>(server_->port());
   locks_ = Opened("etcd://" + Local(network_->port()) + "," + Local(server_->port()), kImpatient);
-  ASSERT_EQ(Ask(*locks_, New("y")).kind, Kind::kGranted);
+  ASSERT_EQ(Request(*locks_, New("y")).kind, Kind::kGranted);
   const auto client = *EtcdClient::Open(*ParseEtcdEndpoint(server_->url()));
   const std::string sessions = "oncemq/lock/1/s";
   const auto found = client->Run(
@@ -91,18 +91,18 @@ TEST_F(EtcdFailuresTest, AnAskThatTheNetworkKeptIsVoidOnceItsTokenWasFreed) {
   const EtcdSession::Ticket ticket{
       .lease = session.lease, .key = session.key, .generation = session.changed};
   network_->Set(TcpProxy::Mode::kSilent);
-  const auto kept = locks_->Ask(request);
+  const auto kept = locks_->Request(request);
   ASSERT_FALSE(kept.has_value());
   EXPECT_EQ(kept.error().effect, Effect::kUnknown);
   EXPECT_EQ(*Free(*locks_, request), Freed::kNotHeld) << "said to the other member";
   for (const EtcdWay way : {EtcdWay::kShort, EtcdWay::kLong}) {
-    const std::string key = keys.Ask(request.name, request.mode, request.token);
+    const std::string key = keys.Request(request.name, request.mode, request.token);
     const auto late = client->Run(EtcdRequestTxn(keys, request, key, ticket, way, 9));
     ASSERT_TRUE(late.has_value()) << ToString(late.error());
     EXPECT_FALSE(late->succeeded);
     EXPECT_TRUE(locks_->Look("x")->parties.empty());
   }
-  EXPECT_EQ(Ask(*locks_, New()).kind, Kind::kGranted);
+  EXPECT_EQ(Request(*locks_, New()).kind, Kind::kGranted);
 }
 
 TEST_F(EtcdFailuresTest, AHolderThatWasCutOffForLongerThanItsSessionIsGone) {
@@ -110,21 +110,22 @@ TEST_F(EtcdFailuresTest, AHolderThatWasCutOffForLongerThanItsSessionIsGone) {
   options.session = std::chrono::seconds(4);
   StartBehindNetwork(options);
   const AcquireRequest former = New("x", milliseconds(1'500));
-  const Fence fence = Ask(*locks_, former).fence;
+  const Fence fence = Request(*locks_, former).fence;
   network_->Set(TcpProxy::Mode::kSilent);
   const AcquireRequest next = New();
-  LockAnswer answer = Ask(*other_, next);
+  LockAnswer answer = Request(*other_, next);
   ASSERT_EQ(answer.kind, Kind::kQueued);
   while (answer.kind != Kind::kGranted) {
     ASSERT_TRUE(other_->Await(next, Now() + kLong, {}));
-    answer = Ask(*other_, next);
+    answer = Request(*other_, next);
   }
   EXPECT_GT(answer.fence, fence);
   network_->Set(TcpProxy::Mode::kPass);
   EXPECT_EQ(*Extend(*locks_, former), Extended::kGone);
   EXPECT_EQ(*Free(*locks_, former), Freed::kNotHeld);
   EXPECT_EQ(*Extend(*other_, next), Extended::kYes);
-  EXPECT_EQ(Ask(*locks_, New("y", milliseconds(1'000))).kind, Kind::kGranted) << "a new session";
+  EXPECT_EQ(Request(*locks_, New("y", milliseconds(1'000))).kind, Kind::kGranted)
+      << "a new session";
 }
 
 TEST_F(EtcdFailuresTest, AHolderIsToldInTimeWhenTheServerHangs) {
@@ -142,16 +143,16 @@ TEST_F(EtcdFailuresTest, AHoldSurvivesAServerThatIsKilledAndStartsAgain) {
   Start();
   const AcquireRequest holder = New();
   const AcquireRequest waiter = New();
-  const Fence fence = Ask(*locks_, holder).fence;
-  ASSERT_EQ(Ask(*locks_, waiter).kind, Kind::kQueued);
+  const Fence fence = Request(*locks_, holder).fence;
+  ASSERT_EQ(Request(*locks_, waiter).kind, Kind::kQueued);
   server_->Kill9();
   EXPECT_FALSE(Extend(*locks_, holder).has_value());
   server_->Restart();
   EXPECT_EQ(*Extend(*locks_, holder), Extended::kYes);
-  EXPECT_EQ(Ask(*locks_, holder).fence, fence);
-  EXPECT_EQ(Ask(*locks_, waiter).kind, Kind::kQueued);
+  EXPECT_EQ(Request(*locks_, holder).fence, fence);
+  EXPECT_EQ(Request(*locks_, waiter).kind, Kind::kQueued);
   ASSERT_EQ(*Free(*locks_, holder), Freed::kYes);
-  EXPECT_EQ(Ask(*locks_, waiter).kind, Kind::kGranted);
+  EXPECT_EQ(Request(*locks_, waiter).kind, Kind::kGranted);
 }
 
 TEST_F(EtcdFailuresTest, AWaiterGetsItsTurnAfterTheServerWasAway) {
@@ -180,7 +181,7 @@ TEST_F(EtcdFailuresTest, AMemberThatIsLostCostsNoHold) {
   locks_ = Opened(url);
   const AcquireRequest holder = New("x", kLong);
   Result<LockAnswer> granted = Error{};
-  ASSERT_TRUE(Eventually(kLong, [&] { return (granted = locks_->Ask(holder)).has_value(); }));
+  ASSERT_TRUE(Eventually(kLong, [&] { return (granted = locks_->Request(holder)).has_value(); }));
   Fence last = granted->fence;
   for (size_t lost = 0; lost < members.size(); lost++) {
     members[lost]->Kill9();
@@ -189,7 +190,8 @@ TEST_F(EtcdFailuresTest, AMemberThatIsLostCostsNoHold) {
         Eventually(kLong, [&] { return (extended = Extend(*locks_, holder)).has_value(); }));
     EXPECT_EQ(*extended, Extended::kYes) << lost;
     const AcquireRequest another = New("y");
-    ASSERT_TRUE(Eventually(kLong, [&] { return (granted = locks_->Ask(another)).has_value(); }));
+    ASSERT_TRUE(
+        Eventually(kLong, [&] { return (granted = locks_->Request(another)).has_value(); }));
     ASSERT_EQ(granted->kind, Kind::kGranted) << "the one before was freed";
     EXPECT_GT(granted->fence, last);
     last = granted->fence;
@@ -200,9 +202,9 @@ TEST_F(EtcdFailuresTest, AMemberThatIsLostCostsNoHold) {
 
 TEST_F(EtcdFailuresTest, AWaitEndsWhenAStopIsRequestedThoughTheNetworkIsSilent) {
   StartBehindNetwork();
-  ASSERT_EQ(Ask(*other_, New()).kind, Kind::kGranted);
+  ASSERT_EQ(Request(*other_, New()).kind, Kind::kGranted);
   const AcquireRequest waiter = New();
-  ASSERT_EQ(Ask(*locks_, waiter).kind, Kind::kQueued);
+  ASSERT_EQ(Request(*locks_, waiter).kind, Kind::kQueued);
   network_->Set(TcpProxy::Mode::kSilent);
   std::stop_source stop;
   const BootTime began = Now();
@@ -228,37 +230,37 @@ TEST_F(EtcdFailuresTest, AnEngineEndsInTimeThoughTheServerHangs) {
 TEST_F(EtcdFailuresTest, AStoreThatWentBackGrantsNothingUntilItIsSealedAnew) {
   Start();
   const AcquireRequest held = New("a");
-  ASSERT_EQ(Ask(*locks_, held).kind, Kind::kGranted);
+  ASSERT_EQ(Request(*locks_, held).kind, Kind::kGranted);
   server_->Save();
   Fence last;
   for (int i = 0; i < 20; i++) {
     const AcquireRequest request = New();
-    last = Ask(*locks_, request).fence;
+    last = Request(*locks_, request).fence;
     ASSERT_EQ(*Free(*locks_, request), Freed::kYes);
   }
   server_->Restore();
   {
     const auto ignorant = Opened(server_->url());
-    const LockAnswer repeated = Ask(*ignorant, New());
+    const LockAnswer repeated = Request(*ignorant, New());
     ASSERT_EQ(repeated.kind, Kind::kGranted);
     EXPECT_LT(repeated.fence, last) << "whoever was not there cannot know";
   }
-  const auto refused = locks_->Ask(New());
+  const auto refused = locks_->Request(New());
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().code, Code::kCorrupt);
   EXPECT_NE(refused.error().message.find("begin with another space"), std::string::npos)
       << "it has no switchboard";
-  const auto again = locks_->Ask(New());
+  const auto again = locks_->Request(New());
   ASSERT_FALSE(again.has_value());
   EXPECT_EQ(again.error().code, Code::kCorrupt);
   EXPECT_EQ(*Extend(*locks_, held), Extended::kGone) << "it is from another time";
   ASSERT_EQ(*locks_->Seal(1), 1u);
   AcquireRequest sealed = New("z");
   sealed.epoch = 1;
-  const LockAnswer granted = Ask(*locks_, sealed);
+  const LockAnswer granted = Request(*locks_, sealed);
   ASSERT_EQ(granted.kind, Kind::kGranted);
   EXPECT_GT(granted.fence, last);
-  EXPECT_FALSE(locks_->Ask(New()).has_value()) << "the old epoch is over";
+  EXPECT_FALSE(locks_->Request(New()).has_value()) << "the old epoch is over";
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ class EtcdLocksTest : public ::testing::Test {
   }
 
   AcquireRequest New(std::string_view name = "x", milliseconds lease = milliseconds(20'000)) {
-    return {.name = name, .token = {0xE7CD, ++askers_}, .lease = lease, .queue_lease = lease};
+    return {.name = name, .token = {0xE7CD, ++requesters_}, .lease = lease, .queue_lease = lease};
   }
   static Result<Freed> Free(LockEngine& locks, const AcquireRequest& request) {
     const LockClaim claim{request.name, request.token};
@@ -57,8 +57,8 @@ class EtcdLocksTest : public ::testing::Test {
     const Status done = locks.Extend({&claim, 1}, {&extended, 1});
     return done ? Result<Extended>(extended) : done.error();
   }
-  static LockAnswer Ask(LockEngine& locks, const AcquireRequest& request) {
-    const auto answer = locks.Ask(request);
+  static LockAnswer Request(LockEngine& locks, const AcquireRequest& request) {
+    const auto answer = locks.Request(request);
     EXPECT_TRUE(answer.has_value()) << ToString(answer.error());
     return answer.value_or(LockAnswer{});
   }
@@ -88,7 +88,7 @@ class EtcdLocksTest : public ::testing::Test {
   std::unique_ptr<EtcdServer> server_;
   std::shared_ptr<LockEngine> locks_;
   std::unique_ptr<LockDomain> domain_;
-  uint64_t askers_ = 0;
+  uint64_t requesters_ = 0;
 };
 
 }  // namespace oncemq::testing

@@ -16,8 +16,8 @@ TEST_F(EtcdLocksTest, NamesOfDifferentSpacesHaveNothingToDoWithEachOther) {
   Start();
   const auto one = Opened(server_->url(), {.space = "a"});
   const auto two = Opened(server_->url(), {.space = std::string("a\0\x01n", 4)});
-  EXPECT_EQ(Ask(*one, New("x")).kind, Kind::kGranted);
-  EXPECT_EQ(Ask(*two, New("x")).kind, Kind::kGranted);
+  EXPECT_EQ(Request(*one, New("x")).kind, Kind::kGranted);
+  EXPECT_EQ(Request(*two, New("x")).kind, Kind::kGranted);
   EXPECT_EQ(one->Names("", 10)->size(), 1u);
   EXPECT_EQ(*one->Seal(3), 3u);
   EXPECT_EQ(*two->Seal(0), 0u);
@@ -37,8 +37,8 @@ TEST_F(EtcdLocksTest, AnIdleNameLeavesNothingBehind) {
 TEST_F(EtcdLocksTest, AnEngineThatGoesFreesWhatItHeld) {
   Start();
   auto other = Opened(server_->url());
-  ASSERT_EQ(Ask(*other, New()).kind, Kind::kGranted);
-  ASSERT_EQ(Ask(*locks_, New()).kind, Kind::kQueued);
+  ASSERT_EQ(Request(*other, New()).kind, Kind::kGranted);
+  ASSERT_EQ(Request(*locks_, New()).kind, Kind::kQueued);
   other.reset();
   const LockView view = *locks_->Look("x");
   ASSERT_EQ(view.parties.size(), 1u);
@@ -62,7 +62,7 @@ TEST_F(EtcdLocksTest, HostileNamesAreNames) {
   std::vector<AcquireRequest> requests;
   for (const std::string& name : names) {
     requests.push_back(New(name));
-    EXPECT_EQ(Ask(*locks_, requests.back()).kind, Kind::kGranted);
+    EXPECT_EQ(Request(*locks_, requests.back()).kind, Kind::kGranted);
   }
   std::vector<std::string> in_order = names;
   std::sort(in_order.begin(), in_order.end());
@@ -79,7 +79,7 @@ TEST_F(EtcdLocksTest, NamesWithLongLinesAreListedOnceEach) {
   Start();
   for (const char* name : {"a", "b", "c"}) {
     for (int i = 0; i < 5; i++) {
-      Ask(*locks_, New(name));
+      Request(*locks_, New(name));
     }
   }
   EXPECT_EQ(*locks_->Names("", 2), (std::vector<std::string>{"a", "b"}));
@@ -88,8 +88,8 @@ TEST_F(EtcdLocksTest, NamesWithLongLinesAreListedOnceEach) {
 
 TEST_F(EtcdLocksTest, KeysOfOthersHideNoName) {
   Start();
-  Ask(*locks_, New("a"));
-  Ask(*locks_, New("c"));
+  Request(*locks_, New("a"));
+  Request(*locks_, New("c"));
   const auto client = EtcdClient::Open(*ParseEtcdEndpoint(server_->url()));
   const std::string names = "oncemq/lock/1/n" + std::string("\0\x01", 2);
   for (const char* foreign : {"", "b", "zz"}) {
@@ -103,11 +103,11 @@ TEST_F(EtcdLocksTest, KeysOfOthersHideNoName) {
 
 TEST_F(EtcdLocksTest, ALeaseThatTheSessionDoesNotCarryIsRefused) {
   Start({.session = std::chrono::seconds(4)});
-  const auto longer = locks_->Ask(New("x", milliseconds(3'001)));
+  const auto longer = locks_->Request(New("x", milliseconds(3'001)));
   ASSERT_FALSE(longer.has_value());
   EXPECT_EQ(longer.error().code, Code::kInvalid);
   const AcquireRequest holder = New("x", milliseconds(3'000));
-  EXPECT_EQ(Ask(*locks_, holder).kind, Kind::kGranted);
+  EXPECT_EQ(Request(*locks_, holder).kind, Kind::kGranted);
   AcquireRequest greedy = holder;
   greedy.lease = milliseconds(3'001);
   EXPECT_EQ(Extend(*locks_, greedy).error().code, Code::kInvalid);
@@ -121,19 +121,19 @@ TEST_F(EtcdLocksTest, TwoOfOneSessionExcludeEachOtherAndATryLeavesTheWaiterItsPl
   Start();
   const AcquireRequest holder = New();
   const AcquireRequest waiter = New();
-  ASSERT_EQ(Ask(*locks_, holder).kind, Kind::kGranted);
-  ASSERT_EQ(Ask(*locks_, waiter).kind, Kind::kQueued);
+  ASSERT_EQ(Request(*locks_, holder).kind, Kind::kGranted);
+  ASSERT_EQ(Request(*locks_, waiter).kind, Kind::kQueued);
   AcquireRequest tries = New();
   tries.queue = false;
-  EXPECT_EQ(Ask(*locks_, tries).kind, Kind::kBusy);
+  EXPECT_EQ(Request(*locks_, tries).kind, Kind::kBusy);
   EXPECT_EQ(*Free(*locks_, tries), Freed::kNotHeld);
   AcquireRequest again = waiter;
   again.queue = false;
-  EXPECT_EQ(Ask(*locks_, again).kind, Kind::kBusy);
+  EXPECT_EQ(Request(*locks_, again).kind, Kind::kBusy);
   EXPECT_EQ(locks_->Look("x")->parties.size(), 2u);
   ASSERT_EQ(*Free(*locks_, holder), Freed::kYes);
-  EXPECT_EQ(Ask(*locks_, tries).kind, Kind::kBusy) << "it is the turn of the one that waits";
-  EXPECT_EQ(Ask(*locks_, waiter).kind, Kind::kGranted);
+  EXPECT_EQ(Request(*locks_, tries).kind, Kind::kBusy) << "it is the turn of the one that waits";
+  EXPECT_EQ(Request(*locks_, waiter).kind, Kind::kGranted);
 }
 
 TEST_F(EtcdLocksTest, TwoEnginesServeEachOthersWaitersInTheirOrder) {
@@ -142,19 +142,19 @@ TEST_F(EtcdLocksTest, TwoEnginesServeEachOthersWaitersInTheirOrder) {
   const AcquireRequest holder = New();
   const AcquireRequest first = New();
   const AcquireRequest second = New();
-  const Fence fence = Ask(*locks_, holder).fence;
-  ASSERT_EQ(Ask(*other, first).kind, Kind::kQueued);
-  ASSERT_EQ(Ask(*locks_, second).kind, Kind::kQueued);
+  const Fence fence = Request(*locks_, holder).fence;
+  ASSERT_EQ(Request(*other, first).kind, Kind::kQueued);
+  ASSERT_EQ(Request(*locks_, second).kind, Kind::kQueued);
   std::jthread waits([&] { EXPECT_TRUE(other->Await(first, Now() + kLong, {})); });
   ASSERT_EQ(*Free(*locks_, holder), Freed::kYes);
   waits.join();
-  EXPECT_EQ(Ask(*locks_, second).kind, Kind::kQueued);
-  const LockAnswer granted = Ask(*other, first);
+  EXPECT_EQ(Request(*locks_, second).kind, Kind::kQueued);
+  const LockAnswer granted = Request(*other, first);
   ASSERT_EQ(granted.kind, Kind::kGranted);
   EXPECT_GT(granted.fence, fence);
   EXPECT_EQ(*locks_->Evict("x", granted.fence), Freed::kYes);
   EXPECT_EQ(*Extend(*other, first), Extended::kGone);
-  EXPECT_EQ(Ask(*locks_, second).kind, Kind::kGranted);
+  EXPECT_EQ(Request(*locks_, second).kind, Kind::kGranted);
 }
 
 TEST_F(EtcdLocksTest, AHolderElsewhereIsAskedBackAndTheNextIsNot) {
@@ -162,12 +162,12 @@ TEST_F(EtcdLocksTest, AHolderElsewhereIsAskedBackAndTheNextIsNot) {
   const auto other = Opened(server_->url());
   const AcquireRequest holder = New();
   const AcquireRequest next = New();
-  ASSERT_EQ(Ask(*other, holder).kind, Kind::kGranted);
-  ASSERT_EQ(Ask(*locks_, next).kind, Kind::kQueued);
-  EXPECT_EQ(*locks_->AskBack("x"), 1u);
-  EXPECT_EQ(*Extend(*other, holder), Extended::kAskedBack);
+  ASSERT_EQ(Request(*other, holder).kind, Kind::kGranted);
+  ASSERT_EQ(Request(*locks_, next).kind, Kind::kQueued);
+  EXPECT_EQ(*locks_->Recall("x"), 1u);
+  EXPECT_EQ(*Extend(*other, holder), Extended::kRecalled);
   ASSERT_EQ(*Free(*other, holder), Freed::kYes);
-  ASSERT_EQ(Ask(*locks_, next).kind, Kind::kGranted);
+  ASSERT_EQ(Request(*locks_, next).kind, Kind::kGranted);
   EXPECT_EQ(*Extend(*locks_, next), Extended::kYes);
 }
 
@@ -180,7 +180,7 @@ TEST_F(EtcdLocksTest, AHundredAndMoreAreExtendedAndFreedTogether) {
   std::vector<LockClaim> claims;
   for (const std::string& name : names) {
     const AcquireRequest request = New(name);
-    ASSERT_EQ(Ask(*locks_, request).kind, Kind::kGranted);
+    ASSERT_EQ(Request(*locks_, request).kind, Kind::kGranted);
     claims.push_back({name, request.token, request.lease});
   }
   std::vector<Extended> extended(claims.size());
@@ -195,14 +195,14 @@ TEST_F(EtcdLocksTest, AHundredAndMoreAreExtendedAndFreedTogether) {
 TEST_F(EtcdLocksTest, AHoldWhoseSessionWasTakenAwayIsGoneAndAskedForAnew) {
   Start();
   const AcquireRequest holder = New();
-  const Fence fence = Ask(*locks_, holder).fence;
+  const Fence fence = Request(*locks_, holder).fence;
   const auto client = *EtcdClient::Open(*ParseEtcdEndpoint(server_->url()));
   const std::string sessions = "oncemq/lock/1/s";
   const auto removed = client->Run(
       EtcdOp{.kind = EtcdOp::Kind::kDelete, .key = sessions, .end = EtcdEndOf(sessions)});
   ASSERT_TRUE(removed.has_value());
   ASSERT_EQ(removed->replies.at(0).deleted, 1);
-  const LockAnswer again = Ask(*locks_, holder);
+  const LockAnswer again = Request(*locks_, holder);
   ASSERT_EQ(again.kind, Kind::kGranted) << "the former key is no hold of the new session";
   EXPECT_GT(again.fence, fence);
   EXPECT_EQ(locks_->Look("x")->parties.size(), 1u);
@@ -213,14 +213,14 @@ TEST_F(EtcdLocksTest, AHoldWhoseSessionWasTakenAwayIsGoneAndAskedForAnew) {
 TEST_F(EtcdLocksTest, WaitersAreLimited) {
   server_ = EtcdServer::Start();
   const auto locks = Opened(server_->url(), {.max_waiters = 2});
-  ASSERT_EQ(Ask(*locks, New()).kind, Kind::kGranted);
-  ASSERT_EQ(Ask(*locks, New()).kind, Kind::kQueued);
+  ASSERT_EQ(Request(*locks, New()).kind, Kind::kGranted);
+  ASSERT_EQ(Request(*locks, New()).kind, Kind::kQueued);
   const AcquireRequest second = New();
-  ASSERT_EQ(Ask(*locks, second).kind, Kind::kQueued);
-  const auto third = locks->Ask(New());
+  ASSERT_EQ(Request(*locks, second).kind, Kind::kQueued);
+  const auto third = locks->Request(New());
   ASSERT_FALSE(third.has_value());
   EXPECT_EQ(third.error().code, Code::kFull);
-  EXPECT_EQ(Ask(*locks, second).kind, Kind::kQueued) << "who waits already is not too many";
+  EXPECT_EQ(Request(*locks, second).kind, Kind::kQueued) << "who waits already is not too many";
   EXPECT_EQ(locks->Look("x")->parties.size(), 3u) << "nothing is left behind";
 }
 
@@ -228,11 +228,11 @@ TEST_F(EtcdLocksTest, AHandOverToOneOfTwentyWakesOneOnly) {
   Start();
   constexpr size_t kWaiters = 20;
   const AcquireRequest holder = New();
-  ASSERT_EQ(Ask(*locks_, holder).kind, Kind::kGranted);
+  ASSERT_EQ(Request(*locks_, holder).kind, Kind::kGranted);
   std::vector<AcquireRequest> waiters;
   for (size_t i = 0; i < kWaiters; i++) {
     waiters.push_back(New());
-    ASSERT_EQ(Ask(*locks_, waiters.back()).kind, Kind::kQueued);
+    ASSERT_EQ(Request(*locks_, waiters.back()).kind, Kind::kQueued);
   }
   std::atomic<size_t> wakes{0};
   std::vector<std::jthread> threads;
@@ -241,7 +241,7 @@ TEST_F(EtcdLocksTest, AHandOverToOneOfTwentyWakesOneOnly) {
       do {
         EXPECT_TRUE(locks_->Await(waiter, Now() + kLong, {}));
         wakes++;
-      } while (Ask(*locks_, waiter).kind != Kind::kGranted);
+      } while (Request(*locks_, waiter).kind != Kind::kGranted);
       EXPECT_EQ(*Free(*locks_, waiter), Freed::kYes);
     });
   }
@@ -306,8 +306,8 @@ TEST_F(EtcdLocksTest, AYoungWaiterIsWokenAsQuicklyAsAWatchIs) {
   for (size_t round = 0; round < kRounds; round++) {
     const AcquireRequest holder = New();
     const AcquireRequest waiter = New();
-    ASSERT_EQ(Ask(*locks_, holder).kind, Kind::kGranted);
-    ASSERT_EQ(Ask(*locks_, waiter).kind, Kind::kQueued);
+    ASSERT_EQ(Request(*locks_, holder).kind, Kind::kGranted);
+    ASSERT_EQ(Request(*locks_, waiter).kind, Kind::kQueued);
     BootTime woken;
     std::jthread waits([&] {
       EXPECT_TRUE(locks_->Await(waiter, Now() + kLong, {}));

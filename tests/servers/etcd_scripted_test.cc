@@ -109,7 +109,7 @@ TEST(ScriptedEtcdTest, AnAcknowledgementOfAnEarlierTermIsAskedForAgain) {
                                .token = {1, 1},
                                .lease = milliseconds(9'000),
                                .queue_lease = milliseconds(9'000)};
-  const auto answer = (*locks)->Ask(request);
+  const auto answer = (*locks)->Request(request);
   ASSERT_TRUE(answer.has_value()) << ToString(answer.error());
   EXPECT_EQ(answer->kind, LockAnswer::Kind::kGranted);
   EXPECT_EQ(answer->fence.token, 9u);
@@ -152,10 +152,10 @@ TEST(ScriptedEtcdTest, WhatAnAskMadeBeforeTheStoreWasSealedIsRemoved) {
   const auto locks =
       OpenEtcdLocks(etcd.url(), {.connect = kPatientScript.connect, .call = kPatientScript.call});
   ASSERT_TRUE(locks.has_value()) << ToString(locks.error());
-  const auto answer = (*locks)->Ask({.name = "x",
-                                     .token = {1, 1},
-                                     .lease = milliseconds(9'000),
-                                     .queue_lease = milliseconds(9'000)});
+  const auto answer = (*locks)->Request({.name = "x",
+                                         .token = {1, 1},
+                                         .lease = milliseconds(9'000),
+                                         .queue_lease = milliseconds(9'000)});
   ASSERT_TRUE(answer.has_value()) << ToString(answer.error());
   EXPECT_EQ(answer->kind, LockAnswer::Kind::kSealed);
   EXPECT_EQ(asked, 2);
@@ -173,8 +173,8 @@ TEST(ScriptedEtcdTest, AWaiterWatchesFromNowOn) {
     return R"({"key":")" + Base64Encode(key) + R"(",)" + facts + "}";
   };
   const std::string line =
-      entry(keys.Ask(request.name, request.mode, {1, 1}), R"("create_revision":"8")") + "," +
-      entry(keys.Ask(request.name, request.mode, request.token), R"("create_revision":"9")");
+      entry(keys.Request(request.name, request.mode, {1, 1}), R"("create_revision":"8")") + "," +
+      entry(keys.Request(request.name, request.mode, request.token), R"("create_revision":"9")");
   const std::string session = entry(keys.Session(77), R"("mod_revision":"6")");
   std::atomic<int> asked{0};
   std::atomic<int> watches{0};
@@ -214,7 +214,7 @@ TEST(ScriptedEtcdTest, AWaiterWatchesFromNowOn) {
   const auto locks =
       OpenEtcdLocks(etcd.url(), {.connect = milliseconds(20'000), .call = milliseconds(20'000)});
   ASSERT_TRUE(locks.has_value()) << ToString(locks.error());
-  const auto answer = (*locks)->Ask(request);
+  const auto answer = (*locks)->Request(request);
   ASSERT_TRUE(answer.has_value()) << ToString(answer.error());
   ASSERT_EQ(answer->kind, LockAnswer::Kind::kQueued);
   const BootTime until = SystemClock::Instance().Boot() + std::chrono::seconds(30);
@@ -248,8 +248,8 @@ TEST(ScriptedEtcdTest, AnAcknowledgementThatCameTooLateForAShortLeaseIsAskedForA
   const auto client = EtcdClient::Open(*ParseEtcdEndpoint(etcd.url()), kPatientScript);
   ASSERT_TRUE(client.has_value());
   const EtcdLockKeys keys("");
-  LockDoubts doubts;
-  EtcdSession session(**client, keys, std::chrono::seconds(40), kPatientScript.call, doubts);
+  HoldListeners listeners;
+  EtcdSession session(**client, keys, std::chrono::seconds(40), kPatientScript.call, listeners);
   const Clock& clock = SystemClock::Instance();
   ASSERT_TRUE(session.Until(clock.Boot()));
   // No acknowledgement from before now is enough for it.

@@ -23,8 +23,8 @@ inline AcquireRequest WaiterOf(uint64_t attempt, std::string_view name = "x") {
   return {.name = name, .token = {0xC0DE, attempt}, .lease = kWaitsFor, .queue_lease = kWaitsFor};
 }
 
-inline LockAnswer::Kind AskedBy(LockEngine& engine, const AcquireRequest& request) {
-  const auto answer = engine.Ask(request);
+inline LockAnswer::Kind AnswerKind(LockEngine& engine, const AcquireRequest& request) {
+  const auto answer = engine.Request(request);
   EXPECT_TRUE(answer.has_value()) << ToString(answer.error());
   return answer ? answer->kind : LockAnswer::Kind::kSealed;
 }
@@ -45,8 +45,8 @@ inline void UntilEachHears(const LockEngines& engines) {
   for (const auto& engine : engines) {
     const AcquireRequest holder = WaiterOf(1'000'001, "hears");
     const AcquireRequest waiter = WaiterOf(1'000'002, "hears");
-    ASSERT_EQ(AskedBy(*engine, holder), LockAnswer::Kind::kGranted);
-    ASSERT_EQ(AskedBy(*engine, waiter), LockAnswer::Kind::kQueued);
+    ASSERT_EQ(AnswerKind(*engine, holder), LockAnswer::Kind::kGranted);
+    ASSERT_EQ(AnswerKind(*engine, waiter), LockAnswer::Kind::kQueued);
     AwaitedBy(*engine, waiter);
     FreedBy(*engine, waiter);
     FreedBy(*engine, holder);
@@ -61,9 +61,9 @@ struct HandOvers {
 // The first of the engines holds the name; then each of the waiters, who come in turn to each.
 inline HandOvers HandThrough(const LockEngines& engines, size_t waiters) {
   const AcquireRequest holder = WaiterOf(1'000'000);
-  EXPECT_EQ(AskedBy(*engines[0], holder), LockAnswer::Kind::kGranted);
+  EXPECT_EQ(AnswerKind(*engines[0], holder), LockAnswer::Kind::kGranted);
   for (size_t i = 0; i < waiters; i++) {
-    EXPECT_EQ(AskedBy(*engines[i % engines.size()], WaiterOf(i)), LockAnswer::Kind::kQueued);
+    EXPECT_EQ(AnswerKind(*engines[i % engines.size()], WaiterOf(i)), LockAnswer::Kind::kQueued);
   }
   HandOvers seen;
   std::atomic<size_t> wakes{0};
@@ -74,7 +74,7 @@ inline HandOvers HandThrough(const LockEngines& engines, size_t waiters) {
       do {
         AwaitedBy(engine, WaiterOf(i));
         wakes++;
-      } while (AskedBy(engine, WaiterOf(i)) != LockAnswer::Kind::kGranted &&
+      } while (AnswerKind(engine, WaiterOf(i)) != LockAnswer::Kind::kGranted &&
                !::testing::Test::HasFailure());
       seen.order.push_back(i);  // by its holder
       FreedBy(engine, WaiterOf(i));

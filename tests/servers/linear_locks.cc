@@ -19,14 +19,16 @@ constexpr size_t kTold = 6;
 
 // What those of its calls that do not enter the search say of a token.
 struct Owner {
-  int64_t asked_open = kNever;    // M3: from when on it may hold without a word
-  int64_t asked_queued = kNever;  // the same, if it was never granted
+  int64_t requested_open = kNever;    // M3: from when on it may hold without a word
+  int64_t requested_queued = kNever;  // the same, if it was never granted
   bool granted = false;
   LockMode mode = LockMode::kExclusive;
   uint32_t limit = 0;       // of a counted one
   int64_t leaves = kNever;  // M3: from when on a release may end its hold
 
-  int64_t may_hold() const { return granted ? asked_open : std::min(asked_open, asked_queued); }
+  int64_t may_hold() const {
+    return granted ? requested_open : std::min(requested_open, requested_queued);
+  }
 };
 
 struct OneCall {
@@ -53,17 +55,17 @@ class Search {
       owner.granted = owner.granted || call.answer == Answer::kGranted;
       if (call.answer == Answer::kOpen || call.answer == Answer::kQueued) {
         int64_t& since = call.what == What::kFree         ? owner.leaves
-                         : call.answer == Answer::kQueued ? owner.asked_queued
-                                                          : owner.asked_open;
+                         : call.answer == Answer::kQueued ? owner.requested_queued
+                                                          : owner.requested_open;
         if (call.what != What::kExtend) {
-          since = std::min(since, call.asked_at);
+          since = std::min(since, call.requested_at);
         }
       } else if (call.answer != Answer::kNothing) {
         calls_.push_back({std::move(call), at.first->second});
       }
     }
     std::stable_sort(calls_.begin(), calls_.end(), [](const OneCall& a, const OneCall& b) {
-      return a.call.asked_at < b.call.asked_at;
+      return a.call.requested_at < b.call.requested_at;
     });
     done_.resize(calls_.size());
   }
@@ -176,7 +178,7 @@ void Search::EndOthers(LinearState& state, size_t owner, const Owners& ended, in
 
 bool Search::Grant(LinearState& state, const OneCall& call, const Owners& ended, int64_t& at) {
   const LockCall& request = call.call;
-  const int64_t ends = request.asked_at + request.lease - request.lease / 1'000;
+  const int64_t ends = request.requested_at + request.lease - request.lease / 1'000;
   const auto own = std::find_if(state.holds.begin(), state.holds.end(),
                                 [&](const LinearHold& hold) { return hold.owner == call.owner; });
   if (own != state.holds.end() && own->fence == request.fence) {
@@ -191,8 +193,9 @@ bool Search::Grant(LinearState& state, const OneCall& call, const Owners& ended,
   // One that is held beside others may have been granted earlier, by a request that was not
   // answered.
   const Owner& owner = owners_[call.owner];
-  const int64_t may_hold =
-      rules_.fences_of_requests ? std::min(owner.asked_open, owner.asked_queued) : owner.may_hold();
+  const int64_t may_hold = rules_.fences_of_requests
+                               ? std::min(owner.requested_open, owner.requested_queued)
+                               : owner.may_hold();
   const auto mine = static_cast<size_t>(owner.mode);
   Fence against;  // the last of those that it excludes
   for (size_t mode = 0; mode < state.last.size(); mode++) {
@@ -213,7 +216,7 @@ std::optional<LinearState> Search::Step(const LinearState& before, const OneCall
                                         const Owners& ended) {
   LinearState state = before;
   const LockCall& said = call.call;
-  int64_t at = std::max(state.now, said.asked_at);
+  int64_t at = std::max(state.now, said.requested_at);
   const auto own = std::find_if(state.holds.begin(), state.holds.end(),
                                 [&](const LinearHold& hold) { return hold.owner == call.owner; });
   const bool holds = own != state.holds.end();
@@ -240,7 +243,7 @@ std::optional<LinearState> Search::Step(const LinearState& before, const OneCall
     if (said.answer == Answer::kFreed && holds) {
       state.holds.erase(own);
     } else if (said.answer == Answer::kExtended) {
-      const int64_t ends = said.asked_at + said.lease - said.lease / 1'000;
+      const int64_t ends = said.requested_at + said.lease - said.lease / 1'000;
       if (holds) {
         own->ends = ends;
       } else {
@@ -270,7 +273,7 @@ std::vector<LinearState> Search::Steps(const LinearState& before, const OneCall&
 std::vector<size_t> Search::Candidates(size_t first) const {
   std::vector<size_t> next;
   int64_t answered = kNever;
-  for (size_t i = first; i < calls_.size() && calls_[i].call.asked_at <= answered; i++) {
+  for (size_t i = first; i < calls_.size() && calls_[i].call.requested_at <= answered; i++) {
     if (!done_[i]) {
       next.push_back(i);
       answered = std::min(answered, calls_[i].call.answered_at);

@@ -59,15 +59,15 @@ TEST(LinearLocksCounted, OtherModesAreExcluded) {
 }
 
 TEST(LinearLocksCounted, WhatALostReplyLeftMayHaveAnEarlierFence) {
-  EXPECT_TRUE(Can({Counted(Open(What::kAsk, 1, 0), 2), CountedGrant(2, 10, 20, 2, 2),
+  EXPECT_TRUE(Can({Counted(Open(What::kRequest, 1, 0), 2), CountedGrant(2, 10, 20, 2, 2),
                    CountedGrant(1, 100, 110, 1, 2)}));
   EXPECT_FALSE(Can({CountedGrant(2, 10, 20, 2, 2), CountedGrant(1, 100, 110, 1, 2)}));
-  EXPECT_FALSE(Can({Counted(Open(What::kAsk, 1, 0), 2), Granted(3, 1, 5, 2), Freed(3, 6, 9),
+  EXPECT_FALSE(Can({Counted(Open(What::kRequest, 1, 0), 2), Granted(3, 1, 5, 2), Freed(3, 6, 9),
                     CountedGrant(1, 100, 110, 1, 2)}))
       << "a writer was granted meanwhile";
-  EXPECT_TRUE(
-      Can({Counted(Open(What::kAsk, 1, 0), 2), CountedGrant(2, 10, 20, 2, 2), Freed(1, 100, 110)}));
-  EXPECT_FALSE(Can({Counted(Open(What::kAsk, 1, 0), 2), CountedGrant(2, 10, 20, 2, 2),
+  EXPECT_TRUE(Can(
+      {Counted(Open(What::kRequest, 1, 0), 2), CountedGrant(2, 10, 20, 2, 2), Freed(1, 100, 110)}));
+  EXPECT_FALSE(Can({Counted(Open(What::kRequest, 1, 0), 2), CountedGrant(2, 10, 20, 2, 2),
                     CountedGrant(3, 30, 40, 3, 2), Extension(1, 100, 110)}));
 }
 

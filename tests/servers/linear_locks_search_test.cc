@@ -92,7 +92,7 @@ class EveryWay {
     int64_t since = LockCall::kNever;
     for (const LockCall& call : calls_) {
       if (call.answer == Answer::kOpen && call.token.attempt == token) {
-        since = std::min(since, call.asked_at);
+        since = std::min(since, call.requested_at);
       }
     }
     return since;
@@ -104,13 +104,13 @@ class EveryWay {
     if (call.answer == Answer::kOpen) {
       return true;  // done, or not: Leaves()
     }
-    if (world.now < call.asked_at || world.now > call.answered_at) {
+    if (world.now < call.requested_at || world.now > call.answered_at) {
       return false;
     }
     switch (call.answer) {
       case Answer::kGranted:
         if (holds) {
-          own->second.ends = call.asked_at + kShortLease;
+          own->second.ends = call.requested_at + kShortLease;
           return own->second.fence == call.fence.token;
         }
         for (const auto& [other, held] : world.holds) {
@@ -125,11 +125,11 @@ class EveryWay {
           return false;
         }
         world.last = call.fence.token;
-        world.holds[token] = {call.fence.token, call.asked_at + kShortLease};
+        world.holds[token] = {call.fence.token, call.requested_at + kShortLease};
         return true;
       case Answer::kExtended:
         if (holds) {
-          own->second.ends = call.asked_at + kShortLease;
+          own->second.ends = call.requested_at + kShortLease;
         }
         return holds;
       case Answer::kFreed:
@@ -148,10 +148,10 @@ class EveryWay {
 std::vector<LockCall> OfChance(std::mt19937& random, Modes modes) {
   const auto below = [&](uint32_t limit) { return static_cast<int64_t>(random() % limit); };
   static constexpr std::pair<What, Answer> kKinds[] = {
-      {What::kAsk, Answer::kGranted},  {What::kAsk, Answer::kGranted},
-      {What::kAsk, Answer::kGranted},  {What::kExtend, Answer::kExtended},
-      {What::kExtend, Answer::kGone},  {What::kFree, Answer::kFreed},
-      {What::kFree, Answer::kNotHeld}, {What::kFree, Answer::kOpen}};
+      {What::kRequest, Answer::kGranted}, {What::kRequest, Answer::kGranted},
+      {What::kRequest, Answer::kGranted}, {What::kExtend, Answer::kExtended},
+      {What::kExtend, Answer::kGone},     {What::kFree, Answer::kFreed},
+      {What::kFree, Answer::kNotHeld},    {What::kFree, Answer::kOpen}};
   std::vector<LockCall> calls;
   for (int64_t i = 0; i < 5; i++) {
     const auto token = static_cast<uint64_t>(1 + below(modes.counted ? 5 : 4));
@@ -162,11 +162,11 @@ std::vector<LockCall> OfChance(std::mt19937& random, Modes modes) {
                   .what = what,
                   .mode = modes.Of(token),
                   .lease = kShortLease,
-                  .asked_at = i + below(5),
+                  .requested_at = i + below(5),
                   .answer = answer,
                   .limit = modes.LimitOf(token)};
     if (answer != Answer::kOpen) {
-      call.answered_at = call.asked_at + below(6);
+      call.answered_at = call.requested_at + below(6);
     }
     if (answer == Answer::kGranted) {
       call.fence = {0, static_cast<uint64_t>(1 + i + below(2))};

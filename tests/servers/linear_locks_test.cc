@@ -56,7 +56,7 @@ TEST(LinearLocks, FencesGrowInTheOrderOfGrants) {
 }
 
 TEST(LinearLocks, ARepeatedAskOfAHolderGetsItsFence) {
-  EXPECT_TRUE(Can({Open(What::kAsk, 1, 0), Granted(1, 100, 110, 1), Granted(1, 200, 210, 1)}));
+  EXPECT_TRUE(Can({Open(What::kRequest, 1, 0), Granted(1, 100, 110, 1), Granted(1, 200, 210, 1)}));
   EXPECT_FALSE(Can({Granted(1, 0, 10, 1), Granted(1, 20, 30, 2)}));
   EXPECT_TRUE(Can({Granted(1, 0, 10, 1), Granted(1, 1'020, 1'030, 2)})) << "it had ended";
   EXPECT_FALSE(Can({Granted(1, 0, 10, 1), Granted(2, 1'000, 1'010, 2), Freed(2, 1'020, 1'030),
@@ -80,17 +80,17 @@ TEST(LinearLocks, ReadersShareAndWritersDoNot) {
 }
 
 TEST(LinearLocks, AnAskWithoutAnAnswerMayHaveLeftAHold) {
-  EXPECT_TRUE(Can({Open(What::kAsk, 1, 0), Freed(1, 100, 110)}));
-  EXPECT_TRUE(Can({Open(What::kAsk, 1, 0), NotHeld(1, 100, 110)}));
-  EXPECT_TRUE(Can({Open(What::kAsk, 1, 0), Granted(2, 100, 110, 1)}));
+  EXPECT_TRUE(Can({Open(What::kRequest, 1, 0), Freed(1, 100, 110)}));
+  EXPECT_TRUE(Can({Open(What::kRequest, 1, 0), NotHeld(1, 100, 110)}));
+  EXPECT_TRUE(Can({Open(What::kRequest, 1, 0), Granted(2, 100, 110, 1)}));
   EXPECT_TRUE(Can({Queued(1, 0, 10), Freed(1, 100, 110)}));
   EXPECT_FALSE(Can({Freed(1, 100, 110)}));
-  EXPECT_FALSE(Can({Granted(2, 0, 10, 1), Open(What::kAsk, 1, 20), Freed(1, 100, 110)}))
+  EXPECT_FALSE(Can({Granted(2, 0, 10, 1), Open(What::kRequest, 1, 20), Freed(1, 100, 110)}))
       << "another one held it all the time";
 }
 
 TEST(LinearLocks, AReaderWhoseFirstAskWasLostKeepsItsPlaceAmongTheFences) {
-  const LockCall lost = Shared(Open(What::kAsk, 1, 0));
+  const LockCall lost = Shared(Open(What::kRequest, 1, 0));
   const LockCall other = Shared(Granted(2, 20, 30, 8));
   EXPECT_TRUE(Can({lost, other, Shared(Granted(1, 40, 50, 7))}));
   EXPECT_FALSE(Can({other, Shared(Granted(1, 40, 50, 7))}));
@@ -159,7 +159,7 @@ std::vector<LockCall> Played(int calls, int at_a_time) {
   }
   // None is released before its grant is known.
   for (size_t i = 0; i < all.size(); i += 3) {
-    all[i].answered_at = std::min(all[i].answered_at, all[i + 1].asked_at);
+    all[i].answered_at = std::min(all[i].answered_at, all[i + 1].requested_at);
   }
   return all;
 }

@@ -26,7 +26,7 @@ std::string ToString(const LockCall& call) {
   std::ostringstream out;
   out << call.process << ": " << kWhat.at(static_cast<size_t>(call.what)) << " " << call.name
       << ModeOf(call) << " by " << call.token.process % 10'000 << "." << call.token.attempt
-      << " at " << call.asked_at << " -> " << kAnswer.at(static_cast<size_t>(call.answer));
+      << " at " << call.requested_at << " -> " << kAnswer.at(static_cast<size_t>(call.answer));
   if (!call.fence.empty()) {
     out << " " << call.fence.epoch << "/" << call.fence.token;
   }
@@ -36,11 +36,11 @@ std::string ToString(const LockCall& call) {
   return out.str();
 }
 
-std::string AskedLine(const LockCall& call, uint64_t number) {
+std::string RequestedLine(const LockCall& call, uint64_t number) {
   std::ostringstream out;
   out << "? " << call.process << " " << number << " " << call.name << " " << call.token.process
       << " " << call.token.attempt << " " << static_cast<int>(call.what) << " "
-      << static_cast<int>(call.mode) << " " << call.lease << " " << call.asked_at << " "
+      << static_cast<int>(call.mode) << " " << call.lease << " " << call.requested_at << " "
       << call.limit << "\n";
   return out.str();
 }
@@ -65,7 +65,7 @@ std::vector<LockCall> ReadCalls(const std::filesystem::path& file) {
     words >> kind >> read.process >> number;
     LockCall& call = calls[{read.process, number}];
     if (kind == '?' && words >> read.name >> read.token.process >> read.token.attempt >> what >>
-                           mode >> read.lease >> read.asked_at >> read.limit) {
+                           mode >> read.lease >> read.requested_at >> read.limit) {
       read.what = static_cast<LockCall::What>(what);
       read.mode = static_cast<LockMode>(mode);
       call = read;
@@ -82,8 +82,9 @@ std::vector<LockCall> ReadCalls(const std::filesystem::path& file) {
       all.push_back(std::move(call));
     }
   }
-  std::stable_sort(all.begin(), all.end(),
-                   [](const LockCall& a, const LockCall& b) { return a.asked_at < b.asked_at; });
+  std::stable_sort(all.begin(), all.end(), [](const LockCall& a, const LockCall& b) {
+    return a.requested_at < b.requested_at;
+  });
   return all;
 }
 

@@ -17,7 +17,7 @@
 namespace oncemq::testing {
 
 struct LockCall {
-  enum class What : unsigned char { kAsk, kExtend, kFree };
+  enum class What : unsigned char { kRequest, kExtend, kFree };
   enum class Answer : unsigned char {
     kOpen,     // none came, or one that leaves it in doubt: it may be done at any time, or never
     kNothing,  // nothing was changed: refused, sealed, busy, later
@@ -33,10 +33,10 @@ struct LockCall {
   int64_t process = 0;
   std::string name;
   Token token;
-  What what = What::kAsk;
+  What what = What::kRequest;
   LockMode mode = LockMode::kExclusive;  // of a request
   int64_t lease = 0;                     // of a request or an extension
-  int64_t asked_at = 0;
+  int64_t requested_at = 0;
   int64_t answered_at = kNever;
   Answer answer = Answer::kOpen;
   Fence fence;         // of a grant
@@ -47,7 +47,7 @@ struct LockCall {
 std::string ToString(const LockCall& call);
 
 // `number` names a call of its process.
-std::string AskedLine(const LockCall& call, uint64_t number);
+std::string RequestedLine(const LockCall& call, uint64_t number);
 std::string AnsweredLine(const LockCall& call, uint64_t number);
 // All calls of a file, in the order in which they were made. Names are without spaces.
 std::vector<LockCall> ReadCalls(const std::filesystem::path& file);

@@ -90,7 +90,7 @@ TEST_F(LockCommand, AsksAHolderBack) {
   ASSERT_TRUE(lease.has_value() && lease->has_value());
   EXPECT_EQ(Lock("ask-back x").code, 0);
   EXPECT_TRUE(*(*lease)->Confirm());
-  EXPECT_TRUE(Eventually(kPatience, [&] { return (*lease)->asked_back().stop_requested(); }));
+  EXPECT_TRUE(Eventually(kPatience, [&] { return (*lease)->recalled().stop_requested(); }));
   EXPECT_EQ(Lock("ask-back nobody").code, 1);
 }
 
@@ -158,8 +158,8 @@ TEST_F(LockCommand, SaysWhoLeadsAndAsksItToResign) {
   EXPECT_TRUE(json["standing_by"].empty());
   EXPECT_EQ(Lock("election scheduler --resign").code, 0);
   EXPECT_TRUE(*(*leader)->Confirm());
-  EXPECT_TRUE((*leader)->asked_back().stop_requested() ||
-              Eventually(kPatience, [&] { return (*leader)->asked_back().stop_requested(); }));
+  EXPECT_TRUE((*leader)->recalled().stop_requested() ||
+              Eventually(kPatience, [&] { return (*leader)->recalled().stop_requested(); }));
 }
 
 TEST_F(LockCommand, MeasuresWhatALockCostsThere) {

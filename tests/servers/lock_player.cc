@@ -136,9 +136,9 @@ class Player {
           continue;
         }
         // No answer says nothing about the name, nor does one that came when the grant had ended.
-        const BootTime asked_at = domain_.clock().Boot();
+        const BootTime requested_at = domain_.clock().Boot();
         const auto again = domain_.TryAcquire(name);
-        const bool in_time = domain_.clock().Boot() - asked_at < options_.lease / 2;
+        const bool in_time = domain_.clock().Boot() - requested_at < options_.lease / 2;
         if (again && !*again && in_time) {
           std::fprintf(stderr, "lock_player: %s was given back and is busy\n", name.c_str());
           return false;

@@ -234,10 +234,10 @@ TEST_F(MariadbLocksTest, WhoMayNotMakeTheTablesIsToldHowTheyAreMade) {
   ASSERT_TRUE(OpenMariadbLocks(url, kPatiently));
   const auto locks = OpenMariadbLocks(restricted, kPatiently);
   ASSERT_TRUE(locks.has_value()) << ToString(locks.error());
-  EXPECT_TRUE((*locks)->Ask({.name = "x",
-                             .token = {1, 1},
-                             .lease = milliseconds(9'000),
-                             .queue_lease = milliseconds(9'000)}));
+  EXPECT_TRUE((*locks)->Request({.name = "x",
+                                 .token = {1, 1},
+                                 .lease = milliseconds(9'000),
+                                 .queue_lease = milliseconds(9'000)}));
 }
 
 TEST_F(MariadbLocksTest, ManyWhoMakeTheTablesAtOnceAllFindThem) {
@@ -256,10 +256,10 @@ TEST_F(MariadbLocksTest, TheTimeZoneOfTheServerDoesNotMatter) {
   StartOwn({"--default-time-zone=-11:00"});
   const auto locks = OpenMariadbLocks(server_->url(), kPatiently);
   ASSERT_TRUE(locks.has_value()) << ToString(locks.error());
-  const auto granted = (*locks)->Ask({.name = "x",
-                                      .token = {1, 1},
-                                      .lease = milliseconds(9'000),
-                                      .queue_lease = milliseconds(9'000)});
+  const auto granted = (*locks)->Request({.name = "x",
+                                          .token = {1, 1},
+                                          .lease = milliseconds(9'000),
+                                          .queue_lease = milliseconds(9'000)});
   ASSERT_TRUE(granted.has_value()) << ToString(granted.error());
   const auto seconds = static_cast<int64_t>(granted->fence.token / 1'000'000);
   EXPECT_LE(std::abs(seconds - std::stoll(One({"SELECT UNIX_TIMESTAMP()"}))), 60);
@@ -274,7 +274,7 @@ TEST_F(MariadbLocksTest, ThoseWhoWaitAskTheServerAFewTimesASecond) {
                          .token = {1, 1},
                          .lease = milliseconds(60'000),
                          .queue_lease = milliseconds(60'000)};
-  ASSERT_TRUE((*locks)->Ask(request));
+  ASSERT_TRUE((*locks)->Request(request));
   const auto asked = [&] {
     return std::stol(
         One({"SELECT variable_value FROM information_schema.global_status WHERE "
@@ -282,7 +282,7 @@ TEST_F(MariadbLocksTest, ThoseWhoWaitAskTheServerAFewTimesASecond) {
   };
   for (uint64_t attempt = 2; attempt < 7; attempt++) {
     request.token.attempt = attempt;
-    ASSERT_EQ((*locks)->Ask(request)->kind, LockAnswer::Kind::kQueued);
+    ASSERT_EQ((*locks)->Request(request)->kind, LockAnswer::Kind::kQueued);
   }
   const long before = asked();
   const BootTime until = BootNow() + milliseconds(1'500);

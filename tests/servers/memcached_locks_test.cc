@@ -52,8 +52,8 @@ class MemcachedLocksTest : public ::testing::Test {
             .queue_lease = lease,
             .who = "a test"};
   }
-  static Kind Asked(LockEngine& locks, const AcquireRequest& request) {
-    const auto answer = locks.Ask(request);
+  static Kind AnswerKind(LockEngine& locks, const AcquireRequest& request) {
+    const auto answer = locks.Request(request);
     EXPECT_TRUE(answer.has_value()) << ToString(answer.error());
     return answer ? answer->kind : Kind::kSealed;
   }
@@ -133,9 +133,9 @@ TEST_F(MemcachedLocksTest, NobodyElseIsGrantedANameBeforeItsLeaseIsOver) {
   for (int round = 0; round < 2; round++) {
     SleepFor(milliseconds(350));  // behind the server's tick, so that the next one comes too early
     const BootTime sent = BootNow();
-    ASSERT_EQ(Asked(*locks_, New(milliseconds(1'000))), Kind::kGranted);
+    ASSERT_EQ(AnswerKind(*locks_, New(milliseconds(1'000))), Kind::kGranted);
     const AcquireRequest next = New(milliseconds(1'000));
-    EXPECT_TRUE(Eventually(kPatience, [&] { return Asked(*other, next) == Kind::kGranted; }));
+    EXPECT_TRUE(Eventually(kPatience, [&] { return AnswerKind(*other, next) == Kind::kGranted; }));
     EXPECT_GE(BootNow() - sent, milliseconds(1'000)) << round;
     ASSERT_EQ(Free(*other, next), Freed::kYes);
   }
@@ -145,7 +145,7 @@ TEST_F(MemcachedLocksTest, NobodyElseIsGrantedANameBeforeItsLeaseIsOver) {
 TEST_F(MemcachedLocksTest, AGrantJustBehindAPauseOfTheServerLastsForItsLease) {
   Start();
   const auto other = Open(server_->url());
-  ASSERT_EQ(Asked(*locks_, New(kLong, "before")), Kind::kGranted);
+  ASSERT_EQ(AnswerKind(*locks_, New(kLong, "before")), Kind::kGranted);
   server_->process().Pause();
   SleepFor(milliseconds(6'000));
   const AcquireRequest request = New(milliseconds(1'000));
@@ -153,7 +153,7 @@ TEST_F(MemcachedLocksTest, AGrantJustBehindAPauseOfTheServerLastsForItsLease) {
   std::jthread requests([&] {
     for (bool granted = false; !granted;) {
       until = BootNow() + request.lease;
-      const auto answer = locks_->Ask(request);
+      const auto answer = locks_->Request(request);
       granted = answer && answer->kind == Kind::kGranted;
     }
   });
@@ -161,21 +161,21 @@ TEST_F(MemcachedLocksTest, AGrantJustBehindAPauseOfTheServerLastsForItsLease) {
   server_->process().Continue();
   requests.join();
   const AcquireRequest next = New();
-  ASSERT_TRUE(Eventually(kPatience, [&] { return Asked(*other, next) == Kind::kGranted; }));
+  ASSERT_TRUE(Eventually(kPatience, [&] { return AnswerKind(*other, next) == Kind::kGranted; }));
   EXPECT_GE(BootNow(), until);
 }
 
 TEST_F(MemcachedLocksTest, ADeadHoldersNameComesFreeSoonAfterItsLease) {
   Start();
-  ASSERT_EQ(Asked(*locks_, New(milliseconds(500))), Kind::kGranted);
+  ASSERT_EQ(AnswerKind(*locks_, New(milliseconds(500))), Kind::kGranted);
   const auto other = Open(server_->url());
-  EXPECT_TRUE(Eventually(kPatience, [&] { return Asked(*other, New()) == Kind::kGranted; }));
+  EXPECT_TRUE(Eventually(kPatience, [&] { return AnswerKind(*other, New()) == Kind::kGranted; }));
 }
 
 TEST_F(MemcachedLocksTest, AHoldThatEndedIsNotExtendedThoughTheServerHasItStill) {
   Start();
   const AcquireRequest request = New(milliseconds(200));
-  ASSERT_EQ(Asked(*locks_, request), Kind::kGranted);
+  ASSERT_EQ(AnswerKind(*locks_, request), Kind::kGranted);
   SleepFor(milliseconds(210));
   EXPECT_EQ(Extend(*locks_, request), Extended::kGone);
   EXPECT_TRUE(locks_->Look("x")->parties.empty());
@@ -186,9 +186,9 @@ TEST_F(MemcachedLocksTest, ALateReleaseDoesNotHitTheNextHolder) {
   Start();
   const auto other = Open(server_->url());
   const AcquireRequest former = New(milliseconds(300));
-  ASSERT_EQ(Asked(*locks_, former), Kind::kGranted);
+  ASSERT_EQ(AnswerKind(*locks_, former), Kind::kGranted);
   const AcquireRequest next = New();
-  ASSERT_TRUE(Eventually(kPatience, [&] { return Asked(*other, next) == Kind::kGranted; }));
+  ASSERT_TRUE(Eventually(kPatience, [&] { return AnswerKind(*other, next) == Kind::kGranted; }));
   EXPECT_EQ(Free(*locks_, former), Freed::kNotHeld);
   EXPECT_EQ(Extend(*other, next), Extended::kYes);
 }
@@ -197,15 +197,15 @@ TEST_F(MemcachedLocksTest, ALateReleaseDoesNotHitTheNextHolder) {
 TEST_F(MemcachedLocksTest, AFullServerFreesNobodyAndGrantsNothing) {
   Start({"-M", "-m", "2", "-o", "no_lru_crawler"});
   const AcquireRequest holder = New();
-  ASSERT_EQ(Asked(*locks_, holder), Kind::kGranted);
+  ASSERT_EQ(AnswerKind(*locks_, holder), Kind::kGranted);
   Fill();
   const auto other = Open(server_->url());
   for (int i = 0; i < 3; i++) {
-    const auto answer = other->Ask(New());
+    const auto answer = other->Request(New());
     EXPECT_TRUE(!answer.has_value() || answer->kind == Kind::kBusy);
   }
   ASSERT_EQ(other->Look("x")->parties.size(), 1u) << "the contender took the holder's place";
-  const auto elsewhere = other->Ask(New(kLong, "y"));
+  const auto elsewhere = other->Request(New(kLong, "y"));
   ASSERT_FALSE(elsewhere.has_value());
   EXPECT_EQ(elsewhere.error().code, Code::kFull);
   EXPECT_EQ(elsewhere.error().effect, Effect::kNone);
@@ -218,7 +218,7 @@ TEST_F(MemcachedLocksTest, AHoldThatIsStoredIsTakenBackWhenTheAskFailsBehindIt) 
   Fill();
   MakeRoomForHolds();
   const AcquireRequest request = New();
-  const auto failed = locks_->Ask(request);
+  const auto failed = locks_->Request(request);
   ASSERT_FALSE(failed.has_value());
   EXPECT_EQ(failed.error().code, Code::kFull);
   EXPECT_EQ(failed.error().effect, Effect::kUnknown);
@@ -228,7 +228,7 @@ TEST_F(MemcachedLocksTest, AHoldThatIsStoredIsTakenBackWhenTheAskFailsBehindIt) 
 
 TEST_F(MemcachedLocksTest, TwoNamesWithOneKeyAreNeverConfused) {
   Start();
-  ASSERT_EQ(Asked(*locks_, New(kLong, "a")), Kind::kGranted);
+  ASSERT_EQ(AnswerKind(*locks_, New(kLong, "a")), Kind::kGranted);
   const auto client =
       *MemcachedClient::Open(*ParseMemcachedEndpoint(server_->url()), {kPatience, kPatience});
   const std::string of_a = MemcachedKey("oncemq:lock:0:", "0::a");
@@ -237,7 +237,7 @@ TEST_F(MemcachedLocksTest, TwoNamesWithOneKeyAreNeverConfused) {
   ASSERT_TRUE(a.has_value() && a->kind == MemcachedReply::Kind::kFound);
   ASSERT_TRUE(
       client->Run({MemcachedCommand::Kind::kAdd, of_b, a->value, std::chrono::seconds(60)}));
-  const auto answer = locks_->Ask(New(kLong, "b"));
+  const auto answer = locks_->Request(New(kLong, "b"));
   ASSERT_FALSE(answer.has_value());
   EXPECT_EQ(answer.error().code, Code::kCorrupt);
   EXPECT_FALSE(locks_->Look("b").has_value());
@@ -245,13 +245,13 @@ TEST_F(MemcachedLocksTest, TwoNamesWithOneKeyAreNeverConfused) {
 
 TEST_F(MemcachedLocksTest, EpochsHaveNothingToDoWithEachOtherAndNothingIsSealed) {
   Start();
-  ASSERT_EQ(Asked(*locks_, New()), Kind::kGranted);
+  ASSERT_EQ(AnswerKind(*locks_, New()), Kind::kGranted);
   AcquireRequest later = New();
   later.epoch = 3;
-  EXPECT_EQ(Asked(*locks_, later), Kind::kGranted);
+  EXPECT_EQ(AnswerKind(*locks_, later), Kind::kGranted);
   EXPECT_EQ(Extend(*locks_, later), Extended::kYes);
-  EXPECT_EQ(*locks_->AskBack("x"), 1u);
-  EXPECT_EQ(Extend(*locks_, later), Extended::kAskedBack);
+  EXPECT_EQ(*locks_->Recall("x"), 1u);
+  EXPECT_EQ(Extend(*locks_, later), Extended::kRecalled);
   EXPECT_EQ(Free(*locks_, later), Freed::kYes);
   EXPECT_EQ(locks_->Seal(4).error().code, Code::kInvalid);
   EXPECT_EQ(locks_->Names("", 10).error().code, Code::kInvalid);
@@ -262,10 +262,10 @@ TEST_F(MemcachedLocksTest, NamesOfAnyBytesAreKeptApartAlsoBetweenEngines) {
   const auto other = Open(server_->url());
   const std::vector<std::string> names = NamesOfAnyBytes();
   for (const std::string& name : names) {
-    ASSERT_EQ(Asked(*locks_, New(kLong, name)), Kind::kGranted) << name;
+    ASSERT_EQ(AnswerKind(*locks_, New(kLong, name)), Kind::kGranted) << name;
   }
   for (const std::string& name : names) {
-    EXPECT_EQ(Asked(*other, New(kLong, name)), Kind::kBusy) << name;
+    EXPECT_EQ(AnswerKind(*other, New(kLong, name)), Kind::kBusy) << name;
   }
 }
 
@@ -273,8 +273,8 @@ TEST_F(MemcachedLocksTest, NamesOfDifferentSpacesHaveNothingToDoWithEachOther) {
   Start();
   const auto one = Open(server_->url(), {.space = "a"});
   const auto two = Open(server_->url(), {.space = "a:1:b"});
-  EXPECT_EQ(Asked(*one, New(kLong, "1:b:c")), Kind::kGranted);
-  EXPECT_EQ(Asked(*two, New(kLong, "c")), Kind::kGranted);
+  EXPECT_EQ(AnswerKind(*one, New(kLong, "1:b:c")), Kind::kGranted);
+  EXPECT_EQ(AnswerKind(*two, New(kLong, "c")), Kind::kGranted);
 }
 
 TEST_F(MemcachedLocksTest, AHolderIsToldWhenTheServerForgotIt) {
@@ -310,12 +310,12 @@ TEST_F(MemcachedLocksTest, AGrantWhoseReplyWasLostIsFoundAgainAndTakenBack) {
   const auto locks = Open("memcached://127.0.0.1:" + std::to_string(network.port()), {}, kCall);
   const AcquireRequest request = New();
   network.Set(TcpProxy::Mode::kSwallowReplies);
-  const auto lost = locks->Ask(request);
+  const auto lost = locks->Request(request);
   ASSERT_FALSE(lost.has_value());
   EXPECT_EQ(lost.error().effect, Effect::kUnknown);
   ASSERT_EQ(locks_->Look("x")->parties.size(), 1u);
   network.Set(TcpProxy::Mode::kPass);
-  EXPECT_EQ(Asked(*locks, request), Kind::kGranted) << "it recognises itself";
+  EXPECT_EQ(AnswerKind(*locks, request), Kind::kGranted) << "it recognises itself";
   network.Set(TcpProxy::Mode::kSwallowReplies);
   const LockClaim claim{request.name, request.token, {}};
   Freed freed = Freed::kYes;
@@ -349,7 +349,7 @@ TEST_F(MemcachedLocksTest, WhatIsNoHoldOfOursIsReportedAndLeftAlone) {
   Start();
   const std::string key = MemcachedKey("oncemq:lock:0:", "0::x");
   ASSERT_TRUE(server_->Say("set " + key + " 0 60 4\r\njunk").starts_with("STORED"));
-  EXPECT_EQ(locks_->Ask(New()).error().code, Code::kCorrupt);
+  EXPECT_EQ(locks_->Request(New()).error().code, Code::kCorrupt);
   EXPECT_TRUE(server_->Say("get " + key).starts_with("VALUE"));
 }
 
@@ -368,11 +368,11 @@ TEST_F(MemcachedLocksTest, WhoOnlyLooksSeesWhatIsHeldInTheEpochOfTheSwitchboard)
   };
   const auto holder = behind();
   AcquireRequest request = New(milliseconds(30'000));
-  ASSERT_EQ(Asked(*holder, request), Kind::kGranted);
+  ASSERT_EQ(AnswerKind(*holder, request), Kind::kGranted);
   const auto looks = behind();
   EXPECT_EQ(looks->Look("x")->parties.size(), 1u);
-  EXPECT_EQ(*looks->AskBack("x"), 1u);
-  EXPECT_EQ(Extend(*holder, request), Extended::kAskedBack);
+  EXPECT_EQ(*looks->Recall("x"), 1u);
+  EXPECT_EQ(Extend(*holder, request), Extended::kRecalled);
 }
 
 }  // namespace

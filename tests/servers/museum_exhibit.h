@@ -43,7 +43,7 @@ class Exhibit : public LockEngine {
   Status Await(const AcquireRequest&, BootTime, const std::stop_token&) override {
     return Error{Code::kUnavailable, Effect::kNone, "nobody wakes here"};
   }
-  Result<size_t> AskBack(std::string_view) override { return size_t{0}; }
+  Result<size_t> Recall(std::string_view) override { return size_t{0}; }
   Result<Freed> Evict(std::string_view, const Fence&) override { return Freed::kNotHeld; }
   Result<LockView> Look(std::string_view) override { return LockView{}; }
   Result<std::vector<std::string>> Names(std::string_view, size_t) override {

@@ -20,7 +20,7 @@ std::chrono::seconds Kept(milliseconds lease) {
 class AddAndDropOwn : public Exhibit {
  public:
   explicit AddAndDropOwn(std::unique_ptr<MemcachedClient> client) : client_(std::move(client)) {}
-  Result<LockAnswer> Ask(const AcquireRequest& request) override {
+  Result<LockAnswer> Request(const AcquireRequest& request) override {
     const std::string mine = TextOf(request.token);
     const auto added = client_->Run({.kind = Command::Kind::kAdd,
                                      .key = request.name,

@@ -11,7 +11,7 @@ namespace {
 class OneStepRow : public Exhibit {
  public:
   explicit OneStepRow(std::unique_ptr<SqlClient> client) : client_(std::move(client)) {}
-  Result<LockAnswer> Ask(const AcquireRequest& request) override {
+  Result<LockAnswer> Request(const AcquireRequest& request) override {
     return Granted(
         Run("INSERT INTO museum VALUES ($1, $2, clock_timestamp() + $3 * interval '1 ms') "
             "ON CONFLICT (name) DO UPDATE SET owner = EXCLUDED.owner, ends = EXCLUDED.ends "
@@ -48,7 +48,7 @@ class OneStepRow : public Exhibit {
 class ReadThenWriteRow final : public OneStepRow {
  public:
   using OneStepRow::OneStepRow;
-  Result<LockAnswer> Ask(const AcquireRequest& request) override {
+  Result<LockAnswer> Request(const AcquireRequest& request) override {
     const std::string mine = TextOf(request.token);
     const auto there = client().Run(
         {"SELECT 1 FROM museum WHERE name = $1 AND owner <> $2 AND ends >= clock_timestamp()",

@@ -19,9 +19,9 @@ int64_t WallMs(milliseconds clock_error) {
 class OneStep : public Exhibit {
  public:
   explicit OneStep(std::unique_ptr<RedisClient> client) : client_(std::move(client)) {}
-  Result<LockAnswer> Ask(const AcquireRequest& request) override {
-    return Granted(
-        Call(ask_, {request.name, TextOf(request.token), std::to_string(request.lease.count())}));
+  Result<LockAnswer> Request(const AcquireRequest& request) override {
+    return Granted(Call(
+        request_, {request.name, TextOf(request.token), std::to_string(request.lease.count())}));
   }
 
  protected:
@@ -49,7 +49,7 @@ class OneStep : public Exhibit {
  private:
   const std::unique_ptr<RedisClient> client_;
   // A request that is repeated finds itself.
-  const RedisScript ask_{
+  const RedisScript request_{
       "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], "
       "ARGV[2]) "
       "end return redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) and 1 or 0"};
@@ -68,7 +68,7 @@ class AsWritten final : public OneStep {
  public:
   AsWritten(std::unique_ptr<RedisClient> client, milliseconds clock_error)
       : OneStep(std::move(client)), clock_error_(clock_error) {}
-  Result<LockAnswer> Ask(const AcquireRequest& request) override {
+  Result<LockAnswer> Request(const AcquireRequest& request) override {
     const int64_t now = WallMs(clock_error_);
     const std::string ends = std::to_string(now + request.lease.count() + 1);
     const auto set = Say({"SETNX", request.name, ends});
@@ -132,7 +132,7 @@ class JudgedByReaders : public OneStep {
  public:
   JudgedByReaders(std::unique_ptr<RedisClient> client, milliseconds clock_error)
       : OneStep(std::move(client)), clock_error_(clock_error) {}
-  Result<LockAnswer> Ask(const AcquireRequest& request) override {
+  Result<LockAnswer> Request(const AcquireRequest& request) override {
     const int64_t now = WallMs(clock_error_);
     const std::string mine = TextOf(request.token);
     const std::string value = mine + " " + std::to_string(now + request.lease.count());

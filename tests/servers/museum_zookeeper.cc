@@ -25,7 +25,7 @@ class AllWoken final : public Exhibit {
     return session_->Connected(std::chrono::seconds(30));
   }
 
-  Result<LockAnswer> Ask(const AcquireRequest& request) override {
+  Result<LockAnswer> Request(const AcquireRequest& request) override {
     {
       MutexLock lock(mutex_);
       woken_ = false;

@@ -31,7 +31,7 @@ TEST_F(PostgresGrants, AWrongPasswordIsRefusedByTheServer) {
 // A role that names another's space locks a row of its own, and reaches no other.
 TEST_F(PostgresGrants, TheRowsOfOthersAreRefusedByTheServer) {
   const auto theirs = OpenAs(catalogue_, Payments(), "refunds");
-  ASSERT_EQ(theirs->Ask(RequestOf(1))->kind, LockAnswer::Kind::kGranted);
+  ASSERT_EQ(theirs->Request(RequestOf(1))->kind, LockAnswer::Kind::kGranted);
   const std::string address = AddressFor(catalogue_.stores.at("store"), "store", Reports());
   const auto copy = OpenLockEngine(address, "payments.refunds");
   ASSERT_TRUE(copy.has_value()) << ToString(copy.error());

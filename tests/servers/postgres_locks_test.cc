@@ -30,10 +30,10 @@ TEST_F(PostgresLocksTest, WhoMayNotMakeTheTablesIsToldHowTheyAreMade) {
   Run({"GRANT SELECT, INSERT, UPDATE, DELETE ON oncemq_locks_v1, oncemq_lock_seals_v1 TO app"});
   const auto locks = OpenPostgresLocks(url, kPatiently);
   ASSERT_TRUE(locks.has_value()) << ToString(locks.error());
-  EXPECT_TRUE((*locks)->Ask({.name = "x",
-                             .token = {1, 1},
-                             .lease = milliseconds(9'000),
-                             .queue_lease = milliseconds(9'000)}));
+  EXPECT_TRUE((*locks)->Request({.name = "x",
+                                 .token = {1, 1},
+                                 .lease = milliseconds(9'000),
+                                 .queue_lease = milliseconds(9'000)}));
 }
 
 TEST_F(PostgresLocksTest, ManyWhoMakeTheTablesAtOnceAllFindThem) {

@@ -22,25 +22,25 @@ class RecordingLocks final : public ForwardingLocks {
         file_(open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)) {}
   ~RecordingLocks() override { close(file_); }
 
-  Result<LockAnswer> Ask(const AcquireRequest& request) override {
-    Call call = Asked(LockCall::What::kAsk, request.name, request.token, request.lease,
-                      request.mode, request.limit);
-    const auto answer = ForwardingLocks::Ask(request);
+  Result<LockAnswer> Request(const AcquireRequest& request) override {
+    Call call = Requested(LockCall::What::kRequest, request.name, request.token, request.lease,
+                          request.mode, request.limit);
+    const auto answer = ForwardingLocks::Request(request);
     using Kind = LockAnswer::Kind;
     if (answer && answer->kind == Kind::kGranted) {
       call.said.fence = answer->fence;
     }
-    Answered(call, !answer                          ? InDoubt(answer.error())
+    Answered(call, !answer                          ? AnswerOfError(answer.error())
                    : answer->kind == Kind::kGranted ? LockCall::Answer::kGranted
                    : answer->kind == Kind::kQueued  ? LockCall::Answer::kQueued
                                                     : LockCall::Answer::kNothing);
     return answer;
   }
   Status Extend(std::span<const LockClaim> claims, std::span<Extended> answers) override {
-    std::vector<Call> calls = AskedAll(LockCall::What::kExtend, claims);
+    std::vector<Call> calls = RequestedAll(LockCall::What::kExtend, claims);
     const Status done = ForwardingLocks::Extend(claims, answers);
     for (size_t i = 0; i < claims.size(); i++) {
-      Answered(calls[i], !done                            ? InDoubt(done.error())
+      Answered(calls[i], !done                            ? AnswerOfError(done.error())
                          : answers[i] == Extended::kGone  ? LockCall::Answer::kGone
                          : answers[i] == Extended::kLater ? LockCall::Answer::kNothing
                                                           : LockCall::Answer::kExtended);
@@ -48,10 +48,10 @@ class RecordingLocks final : public ForwardingLocks {
     return done;
   }
   Status Free(std::span<const LockClaim> claims, std::span<Freed> answers) override {
-    std::vector<Call> calls = AskedAll(LockCall::What::kFree, claims);
+    std::vector<Call> calls = RequestedAll(LockCall::What::kFree, claims);
     const Status done = ForwardingLocks::Free(claims, answers);
     for (size_t i = 0; i < claims.size(); i++) {
-      Answered(calls[i], !done                       ? InDoubt(done.error())
+      Answered(calls[i], !done                       ? AnswerOfError(done.error())
                          : answers[i] == Freed::kYes ? LockCall::Answer::kFreed
                                                      : LockCall::Answer::kNotHeld);
     }
@@ -65,30 +65,30 @@ class RecordingLocks final : public ForwardingLocks {
   };
 
   static int64_t Now() { return SystemClock::Instance().Boot().time_since_epoch().count(); }
-  static LockCall::Answer InDoubt(const Error& error) {
+  static LockCall::Answer AnswerOfError(const Error& error) {
     return error.effect == Effect::kNone ? LockCall::Answer::kNothing : LockCall::Answer::kOpen;
   }
   void Write(const std::string& line) const {
     static_cast<void>(!write(file_, line.data(), line.size()));
   }
-  Call Asked(LockCall::What what, std::string_view name, const Token& token, milliseconds lease,
-             LockMode mode = LockMode::kExclusive, uint32_t limit = 0) {
+  Call Requested(LockCall::What what, std::string_view name, const Token& token, milliseconds lease,
+                 LockMode mode = LockMode::kExclusive, uint32_t limit = 0) {
     Call call{{.process = getpid(),
                .name = std::string(name),
                .token = token,
                .what = what,
                .mode = mode,
                .lease = microseconds(lease).count(),
-               .asked_at = Now(),
+               .requested_at = Now(),
                .limit = limit},
               ++numbers_};
-    Write(AskedLine(call.said, call.number));
+    Write(RequestedLine(call.said, call.number));
     return call;
   }
-  std::vector<Call> AskedAll(LockCall::What what, std::span<const LockClaim> claims) {
+  std::vector<Call> RequestedAll(LockCall::What what, std::span<const LockClaim> claims) {
     std::vector<Call> calls;
     for (const LockClaim& claim : claims) {
-      calls.push_back(Asked(what, claim.name, claim.token, claim.lease));
+      calls.push_back(Requested(what, claim.name, claim.token, claim.lease));
     }
     return calls;
   }

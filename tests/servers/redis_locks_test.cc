@@ -178,10 +178,10 @@ TEST_F(RedisLocksTest, AFenceDoesNotGoBackWhenTheServerForgetsEverything) {
 TEST_F(RedisLocksTest, AFenceOfWhoWaitedDoesNotComeTwiceWhenTheLastGrantIsForgotten) {
   Start();
   const auto request = [&](uint64_t who) {
-    return *locks_->Ask({.name = "x",
-                         .token = {1, who},
-                         .lease = milliseconds(60'000),
-                         .queue_lease = milliseconds(60'000)});
+    return *locks_->Request({.name = "x",
+                             .token = {1, who},
+                             .lease = milliseconds(60'000),
+                             .queue_lease = milliseconds(60'000)});
   };
   const auto leaves = [&](uint64_t who) {
     const LockClaim claim{"x", {1, who}};
@@ -271,11 +271,11 @@ TEST_F(RedisLocksTest, WaitersAreLimited) {
                          .token = {1, 1},
                          .lease = milliseconds(9'000),
                          .queue_lease = milliseconds(9'000)};
-  ASSERT_TRUE((*locks)->Ask(request));
+  ASSERT_TRUE((*locks)->Request(request));
   request.token = {1, 2};
-  ASSERT_TRUE((*locks)->Ask(request));
+  ASSERT_TRUE((*locks)->Request(request));
   request.token = {1, 3};
-  const auto third = (*locks)->Ask(request);
+  const auto third = (*locks)->Request(request);
   ASSERT_FALSE(third.has_value());
   EXPECT_EQ(third.error().code, Code::kFull);
 }

@@ -81,11 +81,11 @@ TEST_F(RedisNamesTest, WhateverBecameOfAHoldItsKeyGoesByItself) {
                            .lease = kNameLease,
                            .queue_lease = kNameLease,
                            .who = std::string_view("somebody with a name that is rather long")};
-    const auto held = (*locks)->Ask(request);
+    const auto held = (*locks)->Request(request);
     ASSERT_TRUE(held.has_value());
     const LockClaim claim{name, request.token, kNameLease};
     request.token = {1, ++tokens};
-    ASSERT_TRUE((*locks)->Ask(request).has_value());  // waits, or shares
+    ASSERT_TRUE((*locks)->Request(request).has_value());  // waits, or shares
     Extended extended{};
     Freed freed{};
     switch (i % 6) {
@@ -93,7 +93,7 @@ TEST_F(RedisNamesTest, WhateverBecameOfAHoldItsKeyGoesByItself) {
         ASSERT_TRUE((*locks)->Evict(name, held->fence).has_value());
         break;
       case 1:
-        ASSERT_TRUE((*locks)->AskBack(name).has_value());
+        ASSERT_TRUE((*locks)->Recall(name).has_value());
         break;
       case 2:
         ASSERT_TRUE((*locks)->Extend({&claim, 1}, {&extended, 1}).has_value());
@@ -102,7 +102,7 @@ TEST_F(RedisNamesTest, WhateverBecameOfAHoldItsKeyGoesByItself) {
         ASSERT_TRUE((*locks)->Free({&claim, 1}, {&freed, 1}).has_value());
         break;
       case 4:
-        ASSERT_TRUE((*locks)->Ask(request).has_value());
+        ASSERT_TRUE((*locks)->Request(request).has_value());
         break;
       default:
         break;  // both die

@@ -51,8 +51,8 @@ class RedisSetBackTest : public ::testing::Test {
             .queue_lease = lease,
             .who = "a test"};
   }
-  Kind Ask(const AcquireRequest& request) {
-    const auto answer = locks_->Ask(request);
+  Kind Request(const AcquireRequest& request) {
+    const auto answer = locks_->Request(request);
     EXPECT_TRUE(answer.has_value()) << ToString(answer.error());
     return answer.value_or(LockAnswer{}).kind;
   }
@@ -63,7 +63,7 @@ class RedisSetBackTest : public ::testing::Test {
     return form ? form->text : "";
   }
   bool GrantedInTime(const AcquireRequest& request) {
-    return Eventually(kSetBackPatience, [&] { return Ask(request) == Kind::kGranted; });
+    return Eventually(kSetBackPatience, [&] { return Request(request) == Kind::kGranted; });
   }
 
   std::unique_ptr<RedisServer> server_;
@@ -74,7 +74,7 @@ class RedisSetBackTest : public ::testing::Test {
 TEST_F(RedisSetBackTest, AHolderThatDiedKeepsItsNameForALease) {
   ONCEMQ_REQUIRE_REDIS();
   Start();
-  ASSERT_EQ(Ask(RequestOf(1, kShortLease)), Kind::kGranted);
+  ASSERT_EQ(Request(RequestOf(1, kShortLease)), Kind::kGranted);
   EXPECT_EQ(SetBack(), "=");
   EXPECT_TRUE(GrantedInTime(RequestOf(2, kLongLease, false))) << "by one who leaves nothing behind";
 }
@@ -82,8 +82,8 @@ TEST_F(RedisSetBackTest, AHolderThatDiedKeepsItsNameForALease) {
 TEST_F(RedisSetBackTest, AWaiterThatDiedKeepsItsPlaceForALease) {
   ONCEMQ_REQUIRE_REDIS();
   Start();
-  ASSERT_EQ(Ask(RequestOf(1, kLongLease)), Kind::kGranted);
-  ASSERT_EQ(Ask(RequestOf(2, kShortLease)), Kind::kQueued);
+  ASSERT_EQ(Request(RequestOf(1, kLongLease)), Kind::kGranted);
+  ASSERT_EQ(Request(RequestOf(2, kShortLease)), Kind::kQueued);
   EXPECT_EQ(SetBack(), "\x93");
   const LockClaim claim{"x", {1, 1}};
   Freed freed{};
@@ -95,7 +95,7 @@ TEST_F(RedisSetBackTest, AWaiterThatDiedKeepsItsPlaceForALease) {
 TEST_F(RedisSetBackTest, AHolderThatLivesGoesOn) {
   ONCEMQ_REQUIRE_REDIS();
   Start();
-  ASSERT_EQ(Ask(RequestOf(1, kLongLease)), Kind::kGranted);
+  ASSERT_EQ(Request(RequestOf(1, kLongLease)), Kind::kGranted);
   SetBack();
   const auto left = locks_->Look("x")->parties.front().left;
   EXPECT_LE(left, kLongLease);
@@ -104,21 +104,21 @@ TEST_F(RedisSetBackTest, AHolderThatLivesGoesOn) {
   Extended extended{};
   ASSERT_TRUE(locks_->Extend({&claim, 1}, {&extended, 1}));
   EXPECT_EQ(extended, Extended::kYes);
-  EXPECT_EQ(Ask(RequestOf(2, kShortLease, false)), Kind::kBusy);
+  EXPECT_EQ(Request(RequestOf(2, kShortLease, false)), Kind::kBusy);
 }
 
 // A program that kept no lease has written it.
 TEST_F(RedisSetBackTest, AHoldWithoutALeaseIsHeldUntilItsEndAndTakenOverWithOne) {
   ONCEMQ_REQUIRE_REDIS();
   Start();
-  ASSERT_EQ(Ask(RequestOf(1, kLongLease)), Kind::kGranted);
+  ASSERT_EQ(Request(RequestOf(1, kLongLease)), Kind::kGranted);
   constexpr const char* kWithout = R"lua(
 local raw = redis.call('GET', KEYS[1])
 redis.call('SET', KEYS[1], '!' .. raw:sub(2, 38) .. raw:sub(47), 'PX', 7200000)
 )lua";
   ASSERT_TRUE(client_->Run(RedisCommand{"EVAL", kWithout, "1", "oncemq:lock:0::x"}).has_value());
   EXPECT_EQ(locks_->Look("x")->parties.front().who, "a test");
-  EXPECT_EQ(Ask(RequestOf(2, kShortLease, false)), Kind::kBusy);
+  EXPECT_EQ(Request(RequestOf(2, kShortLease, false)), Kind::kBusy);
   const LockClaim claim{"x", {1, 1}, kShortLease};
   Extended extended{};
   ASSERT_TRUE(locks_->Extend({&claim, 1}, {&extended, 1}));

@@ -31,7 +31,7 @@ class RedisTableTest : public ::testing::Test {
   }
   static uint32_t LimitOf(const Token& token) { return token.attempt % 4 + 1; }
 
-  void Ask() {
+  void Request() {
     const Token token = SomeToken();
     const AcquireRequest request{.name = Name(),
                                  .token = token,
@@ -42,10 +42,10 @@ class RedisTableTest : public ::testing::Test {
                                  .queue_lease = kLong,
                                  .who = "who",
                                  .limit = ModeOf(token) == LockMode::kCounted ? LimitOf(token) : 0};
-    const auto said = locks_->Ask(request);
+    const auto said = locks_->Request(request);
     ASSERT_TRUE(said.has_value()) << ToString(said.error());
     LockTable::Turns turns;
-    ASSERT_EQ(said->kind, table_.Ask(request, kNow, turns).kind);
+    ASSERT_EQ(said->kind, table_.Request(request, kNow, turns).kind);
   }
   void Extend() {
     const LockClaim claim{Name(), SomeToken(), kLong};
@@ -61,9 +61,9 @@ class RedisTableTest : public ::testing::Test {
     LockTable::Turns turns;
     ASSERT_EQ(said, table_.Free(claim, kNow, turns));
   }
-  void AskBack() {
+  void Recall() {
     const std::string_view name = Name();
-    ASSERT_EQ(*locks_->AskBack(name), table_.AskBack(name, kNow));
+    ASSERT_EQ(*locks_->Recall(name), table_.Recall(name, kNow));
   }
   // Fences have other numbers here and there: the first holder of each is meant.
   void Evict() {
@@ -111,7 +111,7 @@ TEST_F(RedisTableTest, RandomHistoriesAreAnsweredAsTheTableAnswersThem) {
           ASSERT_NO_FATAL_FAILURE(Extend());
           break;
         case 1:
-          ASSERT_NO_FATAL_FAILURE(AskBack());
+          ASSERT_NO_FATAL_FAILURE(Recall());
           break;
         case 2:
           ASSERT_NO_FATAL_FAILURE(Evict());
@@ -122,7 +122,7 @@ TEST_F(RedisTableTest, RandomHistoriesAreAnsweredAsTheTableAnswersThem) {
           ASSERT_NO_FATAL_FAILURE(Free());
           break;
         default:
-          ASSERT_NO_FATAL_FAILURE(Ask());
+          ASSERT_NO_FATAL_FAILURE(Request());
       }
       ASSERT_NO_FATAL_FAILURE(Compare());
     }

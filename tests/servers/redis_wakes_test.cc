@@ -53,7 +53,7 @@ class RedisWakesTest : public ::testing::Test {
     return ParseDecimal(rest.substr(0, rest.find(','))).value_or(0);
   }
   // What locks ask is a script each time; a listener that hears nothing for long asks for a word.
-  uint64_t Asked() { return Done("evalsha") + Done("eval") + Done("ping"); }
+  uint64_t Requests() { return Done("evalsha") + Done("eval") + Done("ping"); }
   size_t Listeners() {
     const std::string all = Redis({"CLIENT", "LIST", "TYPE", "pubsub"});
     return static_cast<size_t>(std::count(all.begin(), all.end(), '\n'));
@@ -103,7 +103,7 @@ TEST_F(RedisWakesTest, WhoWaitsAsksOnlyAsOftenAsItsPlaceNeeds) {
     });
   }
   waits.clear();
-  const uint64_t asked = Asked();
+  const uint64_t asked = Requests();
   RecordProperty("asked", std::to_string(asked));
   EXPECT_GE(SystemClock::Instance().Boot(), until);
   EXPECT_LE(asked, kWaiters * kMost);

@@ -88,7 +88,7 @@ TEST_F(RedlockNamesTest, WhateverBecameOfAHoldItsKeysGoByThemselves) {
   for (size_t i = 0; i < kNames; i++) {
     AcquireRequest request{
         .name = names[i], .token = {7, ++attempts}, .lease = kNameLease, .queue_lease = kNameLease};
-    const auto held = locks->Ask(request);
+    const auto held = locks->Request(request);
     ASSERT_TRUE(held && held->kind == LockAnswer::Kind::kGranted);
     const LockClaim claim{request.name, request.token, kNameLease};
     Freed freed{};
@@ -98,8 +98,8 @@ TEST_F(RedlockNamesTest, WhateverBecameOfAHoldItsKeysGoByThemselves) {
         break;
       case 1:
         request.token = {7, ++attempts};
-        ASSERT_EQ(locks->Ask(request)->kind, LockAnswer::Kind::kBusy);
-        ASSERT_TRUE(locks->AskBack(request.name).has_value());
+        ASSERT_EQ(locks->Request(request)->kind, LockAnswer::Kind::kBusy);
+        ASSERT_TRUE(locks->Recall(request.name).has_value());
         break;
       case 2:
         lost.push_back(claim);

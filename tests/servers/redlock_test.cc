@@ -44,8 +44,8 @@ class RedlockTest : public ::testing::Test {
             .who = "a test",
             .epoch = epoch};
   }
-  static Kind Asked(LockEngine& locks, const AcquireRequest& request) {
-    const auto answer = locks.Ask(request);
+  static Kind AnswerKind(LockEngine& locks, const AcquireRequest& request) {
+    const auto answer = locks.Request(request);
     EXPECT_TRUE(answer.has_value()) << ToString(answer.error());
     return answer ? answer->kind : Kind::kQueued;
   }
@@ -92,7 +92,7 @@ class RedlockTest : public ::testing::Test {
     const BootTime began = BootNow();
     for (int i = 0; i < 50; i++) {
       const AcquireRequest request = New();
-      ASSERT_EQ(Asked(locks, request), Kind::kGranted);
+      ASSERT_EQ(AnswerKind(locks, request), Kind::kGranted);
       ASSERT_EQ(Free(locks, request), Freed::kYes);
     }
     const auto took = std::chrono::duration_cast<milliseconds>(BootNow() - began);
@@ -108,7 +108,7 @@ class RedlockTest : public ::testing::Test {
 TEST_F(RedlockTest, MastersKeepAHoldForLongerThanItsHolderCountsOnIt) {
   const auto locks = Open();
   const AcquireRequest request = New(std::chrono::hours(20));
-  ASSERT_EQ(Asked(*locks, request), Kind::kGranted);
+  ASSERT_EQ(AnswerKind(*locks, request), Kind::kGranted);
   EXPECT_GT(locks->Look("x")->parties.at(0).left, request.lease * 201 / 200);
 }
 
@@ -138,7 +138,7 @@ TEST_F(RedlockTest, AMasterThatHungIsToldWhatWasGivenBackMeanwhile) {
   TakeAndGiveBack(*locks);
   (*masters_)[0].process().Pause();
   const AcquireRequest request = New();
-  ASSERT_EQ(Asked(*locks, request), Kind::kGranted);
+  ASSERT_EQ(AnswerKind(*locks, request), Kind::kGranted);
   ASSERT_EQ(Free(*locks, request), Freed::kYes);
   (*masters_)[0].process().Continue();
   EXPECT_TRUE(Eventually(kPatience, [&] { return !HeldAt(0) && !HeldAt(1); }));
@@ -150,7 +150,7 @@ TEST_F(RedlockTest, WithoutAMajorityNothingIsGrantedAndNothingLeftBehind) {
     (*masters_)[master].Kill9();
   }
   for (int i = 0; i < 3; i++) {
-    const auto answer = locks->Ask(New());
+    const auto answer = locks->Request(New());
     ASSERT_FALSE(answer.has_value());
     EXPECT_EQ(answer.error().code, Code::kUnavailable);
     EXPECT_FALSE(HeldAt(3));
@@ -163,7 +163,7 @@ TEST_F(RedlockTest, WithoutAMajorityNothingIsGrantedAndNothingLeftBehind) {
   ASSERT_FALSE(late.has_value());
   EXPECT_EQ(late.error().code, Code::kUnavailable);
   (*masters_)[0].Restart();
-  EXPECT_TRUE(Eventually(kPatience, [&] { return locks->Ask(New()).has_value(); }));
+  EXPECT_TRUE(Eventually(kPatience, [&] { return locks->Request(New()).has_value(); }));
 }
 
 // More than once, as those who granted may also answer too late to be heard.
@@ -171,10 +171,10 @@ TEST_F(RedlockTest, ATryThatLosesLeavesNothingWhereItWon) {
   const auto locks = Open();
   const AcquireRequest holder = New();
   for (int round = 0; round < 10; round++) {
-    ASSERT_EQ(Asked(*locks, holder), Kind::kGranted);
+    ASSERT_EQ(AnswerKind(*locks, holder), Kind::kGranted);
     UntilHeldAt({0, 1, 2, 3, 4});
     Forget({3, 4});
-    EXPECT_EQ(Asked(*locks, New()), Kind::kBusy);
+    EXPECT_EQ(AnswerKind(*locks, New()), Kind::kBusy);
     ASSERT_TRUE(HeldAt(0) && !HeldAt(3) && !HeldAt(4));
   }
 }
@@ -184,17 +184,17 @@ TEST_F(RedlockTest, AVoteThatSplitIsNobodysAndTheNameComesFree) {
   const AcquireRequest one = New();
   const AcquireRequest two = New();
   const AcquireRequest three = New();
-  ASSERT_EQ(Asked(*locks, one), Kind::kGranted);
+  ASSERT_EQ(AnswerKind(*locks, one), Kind::kGranted);
   UntilHeldAt({0, 1, 2, 3, 4});
   Forget({2, 3, 4});
-  ASSERT_EQ(Asked(*locks, two), Kind::kGranted) << "a majority forgot the first one";
+  ASSERT_EQ(AnswerKind(*locks, two), Kind::kGranted) << "a majority forgot the first one";
   UntilHeldAt({2, 3, 4});
   Forget({4});
-  EXPECT_EQ(Asked(*locks, three), Kind::kBusy);
+  EXPECT_EQ(AnswerKind(*locks, three), Kind::kBusy);
   EXPECT_TRUE(locks->Look("x")->parties.empty());
   EXPECT_EQ(Extend(*locks, one), Extended::kGone);
   EXPECT_EQ(Extend(*locks, two), Extended::kGone);
-  EXPECT_EQ(Asked(*locks, three), Kind::kGranted) << "what was of no use is given back";
+  EXPECT_EQ(AnswerKind(*locks, three), Kind::kGranted) << "what was of no use is given back";
 }
 
 TEST_F(RedlockTest, ThoseWhoSplitTheMastersGoOnInTheEnd) {
@@ -220,7 +220,7 @@ TEST_F(RedlockTest, ThoseWhoSplitTheMastersGoOnInTheEnd) {
 TEST_F(RedlockTest, AHoldThatAMinorityForgotGoesOnAndReturnsToIt) {
   const auto locks = Open();
   const AcquireRequest request = New();
-  ASSERT_EQ(Asked(*locks, request), Kind::kGranted);
+  ASSERT_EQ(AnswerKind(*locks, request), Kind::kGranted);
   UntilHeldAt({0, 1, 2, 3, 4});
   Forget({0, 1});
   EXPECT_EQ(Extend(*locks, request), Extended::kYes);
@@ -234,7 +234,7 @@ TEST_F(RedlockTest, AHoldThatAMinorityForgotGoesOnAndReturnsToIt) {
 TEST_F(RedlockTest, AHoldThatAMajorityForgotIsGoneEverywhere) {
   const auto locks = Open();
   const AcquireRequest request = New();
-  ASSERT_EQ(Asked(*locks, request), Kind::kGranted);
+  ASSERT_EQ(AnswerKind(*locks, request), Kind::kGranted);
   UntilHeldAt({0, 1, 2, 3, 4});
   Forget({0, 1, 2});
   EXPECT_EQ(Extend(*locks, request), Extended::kGone);
@@ -246,7 +246,7 @@ TEST_F(RedlockTest, AHoldThatAMajorityForgotIsGoneEverywhere) {
 TEST_F(RedlockTest, AHoldThatOneMasterForgotIsNotLostWhileOthersAreAway) {
   const auto locks = Open();
   const AcquireRequest request = New();
-  ASSERT_EQ(Asked(*locks, request), Kind::kGranted);
+  ASSERT_EQ(AnswerKind(*locks, request), Kind::kGranted);
   UntilHeldAt({0, 1, 2, 3, 4});
   Forget({0});
   (*masters_)[3].process().Pause();
@@ -265,7 +265,7 @@ TEST_F(RedlockTest, AHoldHasEndedWhenItsHolderSaysSo) {
   std::vector<std::pair<AcquireRequest, BootTime>> holds;
   for (const char* name : {"a", "b", "c", "d", "e", "f", "g", "h"}) {
     const AcquireRequest request = New(kLease, name);
-    ASSERT_EQ(Asked(*locks, request), Kind::kGranted);
+    ASSERT_EQ(AnswerKind(*locks, request), Kind::kGranted);
     holds.emplace_back(request, BootNow() + kLease);
     SleepFor(kLease / 30);
   }
@@ -281,7 +281,7 @@ TEST_F(RedlockTest, GrantsWhoseRepliesWereLostAreTakenBack) {
   for (const size_t master : {0u, 1u, 2u}) {
     masters_->network(master).Set(TcpProxy::Mode::kSwallowReplies);
   }
-  const auto answer = locks->Ask(New());
+  const auto answer = locks->Request(New());
   ASSERT_FALSE(answer.has_value());
   EXPECT_EQ(answer.error().effect, Effect::kUnknown);
   EXPECT_FALSE(HeldAt(3));
@@ -290,7 +290,7 @@ TEST_F(RedlockTest, GrantsWhoseRepliesWereLostAreTakenBack) {
     masters_->network(master).Set(TcpProxy::Mode::kPass);
   }
   ASSERT_TRUE(Eventually(kPatience, [&] { return !HeldAt(0) && !HeldAt(1) && !HeldAt(2); }));
-  EXPECT_TRUE(Eventually(kPatience, [&] { return locks->Ask(New()).has_value(); }));
+  EXPECT_TRUE(Eventually(kPatience, [&] { return locks->Request(New()).has_value(); }));
 }
 
 TEST_F(RedlockTest, AGrantThatComesWhenItsLeaseIsOverIsNone) {
@@ -301,7 +301,7 @@ TEST_F(RedlockTest, AGrantThatComesWhenItsLeaseIsOverIsNone) {
   }
   constexpr milliseconds kLease{200};
   std::jthread requests([&] {
-    const auto answer = locks->Ask(New(kLease));
+    const auto answer = locks->Request(New(kLease));
     ASSERT_FALSE(answer.has_value());
     EXPECT_EQ(answer.error().code, Code::kTimeout);
     EXPECT_EQ(answer.error().effect, Effect::kNone) << "it is taken back before the answer";
@@ -342,21 +342,21 @@ TEST_F(RedlockTest, AMasterThatWasAwayHearsOfTheSeal) {
   (*masters_)[1].Restart();
   EXPECT_TRUE(Eventually(kPatience, [&] {
     const AcquireRequest request = New(kLong, "x", 7);
-    EXPECT_EQ(Asked(*locks, request), Kind::kGranted);
+    EXPECT_EQ(AnswerKind(*locks, request), Kind::kGranted);
     EXPECT_EQ(Free(*locks, request), Freed::kYes);
     return Redis(0, {"GET", "oncemq:redlock:seal:"}) == "7" &&
            Redis(1, {"GET", "oncemq:redlock:seal:"}) == "7";
   }));
-  EXPECT_EQ(Asked(*locks, New()), Kind::kSealed);
+  EXPECT_EQ(AnswerKind(*locks, New()), Kind::kSealed);
 }
 
 TEST_F(RedlockTest, ASealThatOnlyAMinorityHeardOfIsToldToAll) {
   const auto locks = Open();
   Redis(4, {"SET", "oncemq:redlock:seal:", "9"});
-  EXPECT_EQ(Asked(*locks, New()), Kind::kGranted) << "four masters do not know it";
+  EXPECT_EQ(AnswerKind(*locks, New()), Kind::kGranted) << "four masters do not know it";
   EXPECT_EQ(locks->Seal(0).value_or(0u), 9u);
   EXPECT_EQ(Redis(0, {"GET", "oncemq:redlock:seal:"}), "9");
-  EXPECT_EQ(Asked(*locks, New()), Kind::kSealed);
+  EXPECT_EQ(AnswerKind(*locks, New()), Kind::kSealed);
 }
 
 TEST_F(RedlockTest, NamesOfAnyBytesAreKeptApartAlsoBetweenEngines) {
@@ -364,10 +364,10 @@ TEST_F(RedlockTest, NamesOfAnyBytesAreKeptApartAlsoBetweenEngines) {
   const auto other = Open();
   const std::vector<std::string> names = NamesOfAnyBytes();
   for (const std::string& name : names) {
-    ASSERT_EQ(Asked(*locks, New(kLong, name)), Kind::kGranted) << name;
+    ASSERT_EQ(AnswerKind(*locks, New(kLong, name)), Kind::kGranted) << name;
   }
   for (const std::string& name : names) {
-    EXPECT_EQ(Asked(*other, New(kLong, name)), Kind::kBusy) << name;
+    EXPECT_EQ(AnswerKind(*other, New(kLong, name)), Kind::kBusy) << name;
   }
 }
 

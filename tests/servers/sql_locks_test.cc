@@ -68,7 +68,7 @@ TEST_P(SqlLocksTest, ASpaceThatFitsNoIndexIsRefused) {
       AcquireRequest request = RequestOf(1);
       const std::string longest(kLongestLockName, '\xff');
       request.name = longest;
-      ASSERT_TRUE((*locks)->Ask(request));
+      ASSERT_TRUE((*locks)->Request(request));
       EXPECT_EQ((*locks)->Names("", 10)->size(), 1u);
     }
   }
@@ -90,7 +90,7 @@ TEST_P(SqlLocksTest, NamesAreBytesAndNothingElse) {
                                  std::string(kLongestLockName, '\xff')};
   uint64_t attempt = 0;
   for (const std::string& name : names) {
-    const auto answer = locks->Ask(RequestOf(++attempt, name));
+    const auto answer = locks->Request(RequestOf(++attempt, name));
     ASSERT_TRUE(answer.has_value()) << ToString(answer.error());
     EXPECT_EQ(answer->kind, LockAnswer::Kind::kGranted);
   }
@@ -122,7 +122,7 @@ TEST_P(SqlLocksTest, AHolderIsToldWhenTheServerForgotIt) {
 
 TEST_P(SqlLocksTest, ARowThatIsNotOursIsAnErrorAndStays) {
   const auto locks = OpenLocks();
-  ASSERT_TRUE(locks->Ask(RequestOf(1)));
+  ASSERT_TRUE(locks->Request(RequestOf(1)));
   client();
   const std::string nonsense("\x01\xff\xff\xff\xff\xff", 6);
   const std::string where = client().dialect() == SqlDialect::kPostgres
@@ -130,7 +130,7 @@ TEST_P(SqlLocksTest, ARowThatIsNotOursIsAnErrorAndStays) {
                                 : "state = ? WHERE space = ? AND name = ?";
   Sql("UPDATE oncemq_locks_v1 SET " + where,
       {std::string_view(nonsense), std::string_view(space_), std::string_view("x")});
-  const auto answer = locks->Ask(RequestOf(2));
+  const auto answer = locks->Request(RequestOf(2));
   ASSERT_FALSE(answer.has_value());
   EXPECT_EQ(answer.error().code, Code::kCorrupt);
   EXPECT_EQ(answer.error().effect, Effect::kNone);
@@ -138,13 +138,13 @@ TEST_P(SqlLocksTest, ARowThatIsNotOursIsAnErrorAndStays) {
 
 TEST_P(SqlLocksTest, WaitersAreLimited) {
   const auto locks = OpenLocks(milliseconds(20'000), 1);
-  ASSERT_TRUE(locks->Ask(RequestOf(1)));
-  ASSERT_TRUE(locks->Ask(RequestOf(2)));
-  const auto third = locks->Ask(RequestOf(3));
+  ASSERT_TRUE(locks->Request(RequestOf(1)));
+  ASSERT_TRUE(locks->Request(RequestOf(2)));
+  const auto third = locks->Request(RequestOf(3));
   ASSERT_FALSE(third.has_value());
   EXPECT_EQ(third.error().code, Code::kFull);
   EXPECT_EQ(locks->Look("x")->parties.size(), 2u);
-  const auto second = locks->Ask(RequestOf(2));
+  const auto second = locks->Request(RequestOf(2));
   ASSERT_TRUE(second.has_value()) << "who waits already may ask again";
   EXPECT_EQ(second->kind, LockAnswer::Kind::kQueued);
 }
@@ -228,7 +228,7 @@ TEST_P(SqlLocksTest, AClientWhoseNetworkIsSilentKeepsNobodyFromAnything) {
   proxy.Set(TcpProxy::Mode::kSilent);
   const BootTime began = SystemClock::Instance().Boot();
   std::jthread hangs([&] {
-    const auto answer = locks->Ask(RequestOf(1));
+    const auto answer = locks->Request(RequestOf(1));
     ASSERT_FALSE(answer.has_value());
     EXPECT_LT(SystemClock::Instance().Boot() - began, kPatience);
   });
@@ -236,7 +236,7 @@ TEST_P(SqlLocksTest, AClientWhoseNetworkIsSilentKeepsNobodyFromAnything) {
   for (uint64_t attempt = 2; attempt < 6; attempt++) {
     AcquireRequest request = RequestOf(attempt);
     request.queue = false;
-    const auto answer = other->Ask(request);
+    const auto answer = other->Request(request);
     ASSERT_TRUE(answer.has_value()) << ToString(answer.error());
     EXPECT_EQ(answer->kind, LockAnswer::Kind::kGranted);
     const LockClaim claim{"x", request.token};
@@ -279,12 +279,12 @@ TEST_P(SqlLocksTest, ASwapWhoseAnswerIsLostMayHaveBeenDone) {
 TEST_P(SqlLocksTest, AnAskWhoseAnswersAreLostIsRepeatedAndIsTheSameOne) {
   TcpProxy proxy(world_->port());
   const auto locks = OpenLocksAt(proxy.port(), milliseconds(3'000));
-  const auto first = locks->Ask(RequestOf(1));
+  const auto first = locks->Request(RequestOf(1));
   ASSERT_TRUE(first.has_value()) << ToString(first.error());
   proxy.Set(TcpProxy::Mode::kSwallowReplies);
-  EXPECT_FALSE(locks->Ask(RequestOf(1)).has_value());
+  EXPECT_FALSE(locks->Request(RequestOf(1)).has_value());
   proxy.Set(TcpProxy::Mode::kPass);
-  const auto again = locks->Ask(RequestOf(1));
+  const auto again = locks->Request(RequestOf(1));
   ASSERT_TRUE(again.has_value()) << ToString(again.error());
   EXPECT_EQ(again->fence, first->fence);
   EXPECT_EQ(locks->Look("x")->parties.size(), 1u);
@@ -305,7 +305,7 @@ TEST_P(SqlLocksTest, AHolderIsToldInTimeWhenTheServerHangs) {
 TEST_P(SqlLocksTest, WhatIsHeldStaysHeldWhenTheServerIsKilledAndComesBack) {
   StartOwn();
   const auto locks = OpenLocks();
-  const auto first = locks->Ask(RequestOf(1));
+  const auto first = locks->Request(RequestOf(1));
   ASSERT_TRUE(first.has_value()) << ToString(first.error());
   const auto domain = Domain(locks, {.patience = std::chrono::minutes(3)});
   std::jthread waits([&] { EXPECT_TRUE(Acquired(*domain)); });

@@ -16,7 +16,7 @@ class SqlSealTest : public SqlTest {};
 TEST_P(SqlSealTest, ASealAndASwapThatHasBegunExcludeEachOther) {
   const auto locks = OpenLocks(milliseconds(20'000));
   const LockClaim former{"x", {7, 1}};
-  ASSERT_TRUE(locks->Ask(RequestOf(1)));
+  ASSERT_TRUE(locks->Request(RequestOf(1)));
   Freed freed{};
   ASSERT_TRUE(locks->Free({&former, 1}, {&freed, 1}));
   client();
@@ -27,7 +27,7 @@ TEST_P(SqlSealTest, ASealAndASwapThatHasBegunExcludeEachOther) {
   std::atomic<bool> sealed{false};
   LockAnswer answer;
   std::jthread requests([&] {
-    const auto got = locks->Ask(RequestOf(2));
+    const auto got = locks->Request(RequestOf(2));
     ASSERT_TRUE(got.has_value()) << ToString(got.error());
     answer = *got;
   });
@@ -51,7 +51,7 @@ TEST_P(SqlSealTest, ASealAndASwapThatHasBegunExcludeEachOther) {
 TEST_P(SqlSealTest, ASealWaitsForASwapThatHasLookedAtTheFormerOne) {
   StartOwn();
   const auto locks = OpenLocks(milliseconds(20'000));
-  ASSERT_TRUE(locks->Ask(RequestOf(1, "there")));
+  ASSERT_TRUE(locks->Request(RequestOf(1, "there")));
   Sql("CREATE TABLE gate (n bigint)");
   Sql("INSERT INTO gate VALUES (0)");
   const bool postgres = client().dialect() == SqlDialect::kPostgres;
@@ -75,7 +75,7 @@ TEST_P(SqlSealTest, ASealWaitsForASwapThatHasLookedAtTheFormerOne) {
     std::jthread requests([&] {
       AcquireRequest request = RequestOf(2, name);
       request.epoch = epoch;
-      const auto got = locks->Ask(request);
+      const auto got = locks->Request(request);
       EXPECT_TRUE(got.has_value()) << ToString(got.error());
       answer = got.value_or(LockAnswer{});
     });
@@ -108,7 +108,7 @@ TEST_P(SqlSealTest, NoAskOfAFormerEpochIsGrantedBehindASeal) {
           const std::string name = std::to_string(epoch) + "/" + std::to_string(t * 1'000 + i);
           AcquireRequest request = RequestOf(epoch * 100'000 + t * 1'000 + i, name);
           request.epoch = epoch - 1;
-          const auto answer = locks->Ask(request);
+          const auto answer = locks->Request(request);
           ASSERT_TRUE(answer.has_value()) << ToString(answer.error());
           if (answer->kind == LockAnswer::Kind::kSealed) {
             return;

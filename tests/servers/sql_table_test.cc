@@ -36,7 +36,7 @@ class SqlTableTest : public SqlTest {
         One("SELECT count(*) FROM oncemq_locks_v1 WHERE " + Here(), {std::string_view(space_)}));
   }
   Fence Granted(const AcquireRequest& request) {
-    const auto answer = locks_->Ask(request);
+    const auto answer = locks_->Request(request);
     EXPECT_TRUE(answer.has_value()) << ToString(answer.error());
     EXPECT_EQ(answer->kind, LockAnswer::Kind::kGranted);
     return answer->fence;
@@ -66,7 +66,7 @@ class SqlHistoryTest : public SqlTableTest {
   }
   static uint32_t LimitOf(const Token& token) { return token.attempt % 4 + 1; }
 
-  void Ask() {
+  void Request() {
     const Token token = SomeToken();
     const std::string name = Name();
     const AcquireRequest request{.name = name,
@@ -78,10 +78,10 @@ class SqlHistoryTest : public SqlTableTest {
                                  .queue_lease = kTableLease / 2,
                                  .who = "who",
                                  .limit = ModeOf(token) == LockMode::kCounted ? LimitOf(token) : 0};
-    const auto said = locks_->Ask(request);
+    const auto said = locks_->Request(request);
     ASSERT_TRUE(said.has_value()) << ToString(said.error());
     LockTable::Turns turns;
-    const LockAnswer wanted = table_.Ask(request, now_, turns);
+    const LockAnswer wanted = table_.Request(request, now_, turns);
     ASSERT_EQ(said->kind, wanted.kind);
     ASSERT_EQ(said->again, wanted.again);
   }
@@ -104,9 +104,9 @@ class SqlHistoryTest : public SqlTableTest {
       ASSERT_EQ(said[i], table_.Free(claims[i], now_, turns));
     }
   }
-  void AskBack() {
+  void Recall() {
     const std::string name = Name();
-    ASSERT_EQ(*locks_->AskBack(name), table_.AskBack(name, now_));
+    ASSERT_EQ(*locks_->Recall(name), table_.Recall(name, now_));
   }
   // Fences have other numbers here and there: the first holder of each is meant.
   void Evict() {
@@ -137,7 +137,7 @@ class SqlHistoryTest : public SqlTableTest {
       case 0:
         return Extend();
       case 1:
-        return AskBack();
+        return Recall();
       case 2:
         return Evict();
       case 3:
@@ -148,7 +148,7 @@ class SqlHistoryTest : public SqlTableTest {
       case 7:
         return Pass(microseconds(Below(900'000)));
       default:
-        return Ask();
+        return Request();
     }
   }
 
@@ -244,16 +244,16 @@ TEST_P(SqlTableTest, AFenceGrowsThoughTheClockStandsOrIsSetBack) {
 TEST_P(SqlTableTest, WhatDiedLastsForItsLeaseAndACallThoughTheClockIsSetBack) {
   constexpr milliseconds kAtMost = milliseconds(60'000) + milliseconds(10'000);
   Granted(RequestOf(1));
-  ASSERT_EQ(locks_->Ask(RequestOf(2))->kind, LockAnswer::Kind::kQueued);
+  ASSERT_EQ(locks_->Request(RequestOf(2))->kind, LockAnswer::Kind::kQueued);
   Pass(-std::chrono::hours(1));
   AcquireRequest next = RequestOf(3);
   next.queue_lease = std::chrono::hours(1);
-  const auto queued = locks_->Ask(next);
+  const auto queued = locks_->Request(next);
   ASSERT_TRUE(queued.has_value()) << ToString(queued.error());
   ASSERT_EQ(queued->kind, LockAnswer::Kind::kQueued);
   EXPECT_EQ(queued->again, kAtMost) << "the place before it";
   Pass(kAtMost - milliseconds(1));
-  EXPECT_EQ(locks_->Ask(next)->kind, LockAnswer::Kind::kQueued);
+  EXPECT_EQ(locks_->Request(next)->kind, LockAnswer::Kind::kQueued);
   Pass(milliseconds(1));
   Granted(next);
 }

@@ -86,7 +86,7 @@ class GrantsTest : public ::testing::Test {
   static void EverythingWorks(LockEngine& one, LockEngine& other) {
     const AcquireRequest holder = RequestOf(1);
     const AcquireRequest waiter = RequestOf(2);
-    const auto granted = one.Ask(holder);
+    const auto granted = one.Request(holder);
     ASSERT_TRUE(granted.has_value()) << ToString(granted.error());
     ASSERT_EQ(granted->kind, LockAnswer::Kind::kGranted);
     // A wake that got lost would be missed for as long as a test may take: the place is kept so
@@ -94,7 +94,7 @@ class GrantsTest : public ::testing::Test {
     std::atomic<bool> has{false};
     std::jthread waits([&](const std::stop_token& stop) {
       while (!stop.stop_requested()) {
-        const auto answer = other.Ask(waiter);
+        const auto answer = other.Request(waiter);
         ASSERT_TRUE(answer.has_value()) << ToString(answer.error());
         if (answer->kind == LockAnswer::Kind::kGranted) {
           has = true;
@@ -109,11 +109,11 @@ class GrantsTest : public ::testing::Test {
       return view && view->parties.size() == 2;
     }));
     EXPECT_EQ(*one.Names("", 10), std::vector<std::string>{"account/42"});
-    EXPECT_EQ(*other.AskBack(holder.name), 1u);
+    EXPECT_EQ(*other.Recall(holder.name), 1u);
     const LockClaim claim{holder.name, holder.token, holder.lease};
     Extended extended{};
     EXPECT_TRUE(one.Extend({&claim, 1}, {&extended, 1}).has_value());
-    EXPECT_EQ(extended, Extended::kAskedBack);
+    EXPECT_EQ(extended, Extended::kRecalled);
     Freed freed{};
     EXPECT_TRUE(one.Free({&claim, 1}, {&freed, 1}).has_value());
     EXPECT_EQ(freed, Freed::kYes);
@@ -125,7 +125,7 @@ class GrantsTest : public ::testing::Test {
     EXPECT_EQ(*one.Evict(holder.name, view->parties[0].fence), Freed::kYes);
     EXPECT_EQ(*one.Seal(0), 0u);
     EXPECT_EQ(*one.Seal(3), 3u);
-    EXPECT_EQ(other.Ask(RequestOf(3))->kind, LockAnswer::Kind::kSealed);
+    EXPECT_EQ(other.Request(RequestOf(3))->kind, LockAnswer::Kind::kSealed);
   }
 
   // The same stores; which lock store is in force is kept in the granted one.
@@ -138,7 +138,7 @@ class GrantsTest : public ::testing::Test {
   static void TheRecordIsKept(const StoreCatalogue& catalogue, const StoreIdentity& who) {
     const auto locks = OpenAs(catalogue, who);
     ASSERT_TRUE(locks);
-    EXPECT_EQ(locks->Ask(RequestOf(1))->kind, LockAnswer::Kind::kGranted);
+    EXPECT_EQ(locks->Request(RequestOf(1))->kind, LockAnswer::Kind::kGranted);
     const auto record =
         OpenSwitchStore(AddressFor(catalogue.stores.at("store"), "store", who), who.application);
     ASSERT_TRUE(record.has_value()) << ToString(record.error());
@@ -163,10 +163,10 @@ class GrantsTest : public ::testing::Test {
     const AcquireRequest request = RequestOf(7, false);
     const LockClaim claim{request.name, request.token, request.lease};
     Freed freed{};
-    keep(locks.Ask(request));
+    keep(locks.Request(request));
     keep(locks.Free({&claim, 1}, {&freed, 1}));
     keep(locks.Look(request.name));
-    keep(locks.AskBack(request.name));
+    keep(locks.Recall(request.name));
     keep(locks.Evict(request.name, {0, 1}));
     keep(locks.Seal(9));
     for (const Error& error : errors) {

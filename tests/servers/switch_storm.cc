@@ -117,7 +117,7 @@ std::set<uint32_t> SwitchStorm::EpochsOfGrants() const {
 void SwitchStorm::ExpectNothingBehind(int64_t process, int64_t at, int64_t until) const {
   size_t refused = 0;
   for (const LockCall& call : Calls()) {
-    if (call.process == process && call.asked_at > at && call.answered_at <= until) {
+    if (call.process == process && call.requested_at > at && call.answered_at <= until) {
       refused++;
       EXPECT_NE(call.answer, LockCall::Answer::kGranted) << ToString(call);
       EXPECT_NE(call.answer, LockCall::Answer::kExtended) << ToString(call);

@@ -47,20 +47,20 @@ TEST_F(ZooKeeperEnsembleTest, HoldsPlacesAndFencesOutliveTheLossOfTheLeader) {
   const Locks two = Open(All());
   const AcquireRequest holder = RequestOf(1, "x", kLong);
   const AcquireRequest waiter = RequestOf(2, "x", kLong);
-  const auto granted = one->Ask(holder);
+  const auto granted = one->Request(holder);
   ASSERT_TRUE(granted.has_value()) << ToString(granted.error());
-  ASSERT_EQ(Asked(*two, waiter), Kind::kQueued);
+  ASSERT_EQ(AnswerKind(*two, waiter), Kind::kQueued);
   Leader().Kill9();
   EXPECT_EQ(ExtendSoon(*one, holder), Extended::kYes);
   EXPECT_TRUE(Eventually(kSoon, [&] {
-    const auto answer = two->Ask(waiter);
+    const auto answer = two->Request(waiter);
     return answer && answer->kind == Kind::kQueued;
   }));
   EXPECT_TRUE(Eventually(kSoon, [&] { return Free(*one, holder).has_value(); }));
   EXPECT_TRUE(two->Await(waiter, SystemClock::Instance().Boot() + kLong, {}));
   LockAnswer next;
   EXPECT_TRUE(Eventually(kSoon, [&] {
-    next = two->Ask(waiter).value_or(LockAnswer{});
+    next = two->Request(waiter).value_or(LockAnswer{});
     return next.kind == Kind::kGranted;
   }));
   EXPECT_GT(next.fence, granted->fence);
@@ -72,8 +72,8 @@ TEST_F(ZooKeeperEnsembleTest, AServerThatLostItsEnsembleConfirmsNothing) {
   const Locks locks = Open(follower);
   const AcquireRequest holder = RequestOf(1, "x", kLong);
   const AcquireRequest waiter = RequestOf(2, "x", kLong);
-  ASSERT_EQ(Asked(*locks, holder), Kind::kGranted);
-  ASSERT_EQ(Asked(*locks, waiter), Kind::kQueued);
+  ASSERT_EQ(AnswerKind(*locks, holder), Kind::kGranted);
+  ASSERT_EQ(AnswerKind(*locks, waiter), Kind::kQueued);
   const auto reader = Raw(follower);
   // Both, or it would have a new leader after a while.
   for (const auto& server : servers_) {
@@ -84,7 +84,7 @@ TEST_F(ZooKeeperEnsembleTest, AServerThatLostItsEnsembleConfirmsNothing) {
   EXPECT_EQ(Run(*reader, {.path = "/oncemq"}).kind, ZooKeeperReply::Kind::kDone);
   EXPECT_FALSE(Extend(*locks, holder).has_value());
   EXPECT_FALSE(locks->Look("x").has_value());
-  EXPECT_FALSE(locks->Ask(RequestOf(3, "y", kLong)).has_value());
+  EXPECT_FALSE(locks->Request(RequestOf(3, "y", kLong)).has_value());
   for (const auto& server : servers_) {
     server->process().Continue();
   }

@@ -20,13 +20,13 @@ TEST_F(ZooKeeperLocksTest, AHolderWhoseSessionEndedIsFollowedAndLearnsIt) {
   const Locks cut = OpenLocks(Through(proxy), milliseconds(6'000), kInVain);
   const Locks other = OpenLocks();
   const AcquireRequest mine = RequestOf(1, "x", milliseconds(4'400));
-  ASSERT_EQ(Asked(*cut, mine), Kind::kGranted);
-  ASSERT_EQ(Asked(*other, RequestOf(2, "x", kLong)), Kind::kQueued);
+  ASSERT_EQ(AnswerKind(*cut, mine), Kind::kGranted);
+  ASSERT_EQ(AnswerKind(*other, RequestOf(2, "x", kLong)), Kind::kQueued);
   proxy.Set(TcpProxy::Mode::kSilent);
   const auto unknown = Extend(*cut, mine);
   ASSERT_FALSE(unknown.has_value()) << "it cannot know";
   EXPECT_TRUE(other->Await(RequestOf(2), SystemClock::Instance().Boot() + kLong, {}));
-  EXPECT_EQ(Asked(*other, RequestOf(2, "x", kLong)), Kind::kGranted);
+  EXPECT_EQ(AnswerKind(*other, RequestOf(2, "x", kLong)), Kind::kGranted);
   proxy.Set(TcpProxy::Mode::kPass);
   EXPECT_EQ(ExtendSoon(*cut, mine), Extended::kGone);
   EXPECT_TRUE(Eventually(kSoon, [&] { return Free(*cut, mine).has_value(); }));
@@ -39,12 +39,12 @@ TEST_F(ZooKeeperLocksTest, AHolderLearnsThatItsSessionEndedThoughNoOtherOneConne
   TcpProxy network(Server().port());
   const Locks locks = OpenLocks(Through(network), kSession, kInVain);
   const AcquireRequest mine = RequestOf(1, "x", kLong);
-  ASSERT_EQ(Asked(*locks, mine), Kind::kGranted);
+  ASSERT_EQ(AnswerKind(*locks, mine), Kind::kGranted);
   ASSERT_NO_FATAL_FAILURE(EndSessionOf("x", network));
   ASSERT_EQ(ExtendSoon(*locks, mine), Extended::kGone);
   const LoopbackPort nobody;
   network.PointTo(nobody.number());
-  ASSERT_FALSE(locks->Ask(RequestOf(2)).has_value()) << "in a session that has not begun";
+  ASSERT_FALSE(locks->Request(RequestOf(2)).has_value()) << "in a session that has not begun";
   const auto gone = Extend(*locks, mine);
   ASSERT_TRUE(gone.has_value()) << ToString(gone.error());
   EXPECT_EQ(*gone, Extended::kGone);
@@ -62,7 +62,7 @@ TEST_F(ZooKeeperLocksTest, AProcessThatIsPausedIsFollowedAndLearnsIt) {
   ASSERT_TRUE(Eventually(kSoon, [&] { return said() == "held\n"; }));
   const auto locks = OpenZooKeeperLocks(Server().url(), {.call = kCall});
   ASSERT_TRUE(locks.has_value());
-  EXPECT_EQ(Asked(**locks, RequestOf(1, "paused")), Kind::kQueued);
+  EXPECT_EQ(AnswerKind(**locks, RequestOf(1, "paused")), Kind::kQueued);
   holder.Pause();
   EXPECT_TRUE(Granted(**locks, RequestOf(1, "paused", milliseconds(20'000))));
   holder.Continue();
@@ -77,21 +77,21 @@ TEST_F(ZooKeeperLocksTest, AProcessThatIsKilledIsFollowed) {
   const auto locks = OpenZooKeeperLocks(Server().url(), {.call = kCall});
   ASSERT_TRUE(locks.has_value());
   ASSERT_TRUE(Eventually(kSoon, [&] { return Parties(**locks, "killed") == 1; }));
-  EXPECT_EQ(Asked(**locks, RequestOf(1, "killed", milliseconds(20'000))), Kind::kQueued);
+  EXPECT_EQ(AnswerKind(**locks, RequestOf(1, "killed", milliseconds(20'000))), Kind::kQueued);
   holder.Kill9();
   EXPECT_TRUE((*locks)->Await(RequestOf(1, "killed"), SystemClock::Instance().Boot() + kLong, {}));
-  EXPECT_EQ(Asked(**locks, RequestOf(1, "killed")), Kind::kGranted);
+  EXPECT_EQ(AnswerKind(**locks, RequestOf(1, "killed")), Kind::kGranted);
 }
 
 // Curator #1121: what a dying session left has our token, and is not ours.
 TEST_F(ZooKeeperLocksTest, WhatAnotherSessionLeftIsNotAdopted) {
   const Locks former = OpenLocks();
   const Locks next = OpenLocks();
-  ASSERT_EQ(Asked(*former, RequestOf(1, "x", kLong)), Kind::kGranted);
-  EXPECT_EQ(Asked(*next, RequestOf(1, "x", kLong)), Kind::kQueued);
+  ASSERT_EQ(AnswerKind(*former, RequestOf(1, "x", kLong)), Kind::kGranted);
+  EXPECT_EQ(AnswerKind(*next, RequestOf(1, "x", kLong)), Kind::kQueued);
   EXPECT_EQ(Parties(*next), 2u);
   EXPECT_EQ(*Free(*former, RequestOf(1)), Freed::kYes);
-  EXPECT_EQ(Asked(*next, RequestOf(1, "x", kLong)), Kind::kGranted);
+  EXPECT_EQ(AnswerKind(*next, RequestOf(1, "x", kLong)), Kind::kGranted);
 }
 
 TEST_F(ZooKeeperLocksTest, HoldsAndPlacesOutliveTheirServer) {
@@ -100,9 +100,9 @@ TEST_F(ZooKeeperLocksTest, HoldsAndPlacesOutliveTheirServer) {
   const Locks locks = OpenLocks(Through(network), kSession, kMeanwhile);
   const AcquireRequest holder = RequestOf(1, "x", kLong);
   const AcquireRequest waiter = RequestOf(2, "x", kLong);
-  const auto granted = locks->Ask(holder);
+  const auto granted = locks->Request(holder);
   ASSERT_TRUE(granted.has_value());
-  ASSERT_EQ(Asked(*locks, waiter), Kind::kQueued);
+  ASSERT_EQ(AnswerKind(*locks, waiter), Kind::kQueued);
   const LoopbackPort nobody;  // who comes too early may be left without an answer
   network.PointTo(nobody.number());
   server->Kill9();
@@ -110,13 +110,13 @@ TEST_F(ZooKeeperLocksTest, HoldsAndPlacesOutliveTheirServer) {
   server->Restart();
   network.PointTo(server->port());
   EXPECT_EQ(ExtendSoon(*locks, holder), Extended::kYes);
-  const auto again = locks->Ask(holder);
+  const auto again = locks->Request(holder);
   ASSERT_TRUE(again.has_value()) << ToString(again.error());
   EXPECT_EQ(again->fence, granted->fence);
   EXPECT_EQ(*Free(*locks, holder), Freed::kYes);
   EXPECT_TRUE(locks->Await(waiter, SystemClock::Instance().Boot() + kLong, {}))
       << "the client watches again";
-  const auto next = locks->Ask(waiter);
+  const auto next = locks->Request(waiter);
   ASSERT_TRUE(next.has_value() && next->kind == Kind::kGranted);
   EXPECT_GT(next->fence, granted->fence);
 }
@@ -130,16 +130,16 @@ TEST_F(ZooKeeperLocksTest, AListThatNamesSomebodyWhoIsGoneCostsNoTurn) {
       {.space = Space(), .call = milliseconds(20'000), .session = milliseconds(100'000)});
   ASSERT_TRUE(late.has_value()) << ToString(late.error());
   const Locks other = OpenLocks();
-  ASSERT_EQ(Asked(**late, RequestOf(1'000)), Kind::kGranted);  // the way there is known
+  ASSERT_EQ(AnswerKind(**late, RequestOf(1'000)), Kind::kGranted);  // the way there is known
   ASSERT_EQ(*Free(**late, RequestOf(1'000)), Freed::kYes);
   for (uint64_t round = 1; round <= 5 && !HasFailure(); round++) {
     const AcquireRequest ahead = RequestOf(2 * round);
     const AcquireRequest behind = RequestOf(2 * round + 1);
-    ASSERT_EQ(Asked(*other, ahead), Kind::kGranted);
-    ASSERT_EQ(Asked(**late, behind), Kind::kQueued);
+    ASSERT_EQ(AnswerKind(*other, ahead), Kind::kGranted);
+    ASSERT_EQ(AnswerKind(**late, behind), Kind::kQueued);
     const uint64_t said = network.said();
     network.Set(TcpProxy::Mode::kHoldReplies);
-    std::jthread requests([&] { EXPECT_EQ(Asked(**late, behind), Kind::kGranted); });
+    std::jthread requests([&] { EXPECT_EQ(AnswerKind(**late, behind), Kind::kGranted); });
     EXPECT_TRUE(Eventually(kSoon, [&] { return network.said() > said; }));
     EXPECT_EQ(*Free(*other, ahead), Freed::kYes);
     network.Set(TcpProxy::Mode::kPass);
@@ -161,13 +161,13 @@ class ZooKeeperLostAnswersTest : public ZooKeeperLocksTest {
     locks_ = OpenLocks(Through(*proxy_), milliseconds(16'000), kInVain);
     other_ = OpenLocks();
     // The way there is known.
-    ASSERT_EQ(Asked(*locks_, RequestOf(99, "x", kLasts)), Kind::kGranted);
+    ASSERT_EQ(AnswerKind(*locks_, RequestOf(99, "x", kLasts)), Kind::kGranted);
     ASSERT_EQ(*Free(*locks_, RequestOf(99)), Freed::kYes);
   }
   // The node of the request is there, and we do not know.
   void LoseTheAnswer(const AcquireRequest& request) {
     proxy_->Set(TcpProxy::Mode::kSwallowReplies);
-    const auto lost = locks_->Ask(request);
+    const auto lost = locks_->Request(request);
     ASSERT_FALSE(lost.has_value());
     EXPECT_EQ(lost.error().effect, Effect::kUnknown);
     ASSERT_EQ(Parties(*other_), 1u);
@@ -207,7 +207,7 @@ TEST_F(ZooKeeperLostAnswersTest, AnAskThatFailsBehindItsNodeSaysThatOneMayBeTher
   // Its name, once the store has numbered it: two claims were made before.
   ASSERT_TRUE(Granted(*locks_, request));
   proxy_->CutInsteadOf("-0000000000000003-0");  // which the waiter watches
-  const auto queued = locks_->Ask(waiter);
+  const auto queued = locks_->Request(waiter);
   ASSERT_FALSE(queued.has_value());
   EXPECT_EQ(queued.error().effect, Effect::kUnknown);
   EXPECT_EQ(Parties(*other_), 2u);
@@ -219,8 +219,8 @@ TEST_F(ZooKeeperLocksTest, AReleaseThatFailedIsMadeInTheEnd) {
   TcpProxy network(server->port());
   const Locks locks = OpenLocks(Through(network), kSession, kMeanwhile);
   const Locks other = OpenLocks(Through(network), kSession, kMeanwhile);
-  ASSERT_EQ(Asked(*locks, RequestOf(1, "x", kLong)), Kind::kGranted);
-  ASSERT_EQ(Asked(*other, RequestOf(2, "x", kLong)), Kind::kQueued);
+  ASSERT_EQ(AnswerKind(*locks, RequestOf(1, "x", kLong)), Kind::kGranted);
+  ASSERT_EQ(AnswerKind(*other, RequestOf(2, "x", kLong)), Kind::kQueued);
   const LoopbackPort nobody;
   network.PointTo(nobody.number());
   server->Kill9();
@@ -236,7 +236,7 @@ TEST_F(ZooKeeperLocksTest, AReleaseThatFailedIsMadeInTheEnd) {
 TEST_F(ZooKeeperLocksTest, AnEngineEndsInBoundedTimeWhenTheServerHangs) {
   TcpProxy proxy(Server().port());
   Locks locks = OpenLocks(Through(proxy), kSession, kInVain);
-  ASSERT_EQ(Asked(*locks, RequestOf(1)), Kind::kGranted);
+  ASSERT_EQ(AnswerKind(*locks, RequestOf(1)), Kind::kGranted);
   proxy.Set(TcpProxy::Mode::kSilent);
   const BootTime began = SystemClock::Instance().Boot();
   locks.reset();

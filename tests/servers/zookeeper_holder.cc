@@ -35,7 +35,7 @@ int main(int count, char** arguments) {
   // It counts its own time, and the store says the same.
   const oncemq::AcquireRequest request{
       .name = arguments[2], .token = {1, 1}, .queue = false, .lease = lasts, .queue_lease = lasts};
-  const auto other = (*engine)->Ask(request);
+  const auto other = (*engine)->Request(request);
   std::puts(other && other->kind == oncemq::LockAnswer::Kind::kGranted ? "lost, and free" : "lost");
   return 0;
 }

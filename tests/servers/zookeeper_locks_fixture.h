@@ -56,8 +56,8 @@ class ZooKeeperLocksTest : public ::testing::Test {
   }
   static Locks OpenLocks() { return OpenLocks(Server().url()); }
 
-  static Kind Asked(LockEngine& locks, const AcquireRequest& request) {
-    const auto answer = locks.Ask(request);
+  static Kind AnswerKind(LockEngine& locks, const AcquireRequest& request) {
+    const auto answer = locks.Request(request);
     EXPECT_TRUE(answer.has_value()) << ToString(answer.error());
     return answer ? answer->kind : Kind::kBusy;
   }
@@ -89,7 +89,7 @@ class ZooKeeperLocksTest : public ::testing::Test {
   }
   static bool Granted(LockEngine& locks, const AcquireRequest& request) {
     return Eventually(kSoon, [&] {
-      const auto answer = locks.Ask(request);
+      const auto answer = locks.Request(request);
       return answer && answer->kind == Kind::kGranted;
     });
   }

@@ -16,8 +16,8 @@ TEST_F(ZooKeeperLocksTest, NamesOfDifferentSpacesHaveNothingToDoWithEachOther) {
   const auto one = OpenZooKeeperLocks(Server().url(), {.space = "a"});
   const auto two = OpenZooKeeperLocks(Server().url(), {.space = "a/=b"});
   ASSERT_TRUE(one.has_value() && two.has_value());
-  EXPECT_EQ(Asked(**one, RequestOf(1, "b/c")), Kind::kGranted);
-  EXPECT_EQ(Asked(**two, RequestOf(2, "c")), Kind::kGranted);
+  EXPECT_EQ(AnswerKind(**one, RequestOf(1, "b/c")), Kind::kGranted);
+  EXPECT_EQ(AnswerKind(**two, RequestOf(2, "c")), Kind::kGranted);
   EXPECT_EQ((*one)->Names("", 10)->size(), 1u);
 }
 
@@ -41,7 +41,7 @@ TEST_F(ZooKeeperLocksTest, AnyBytesAreAName) {
                                     std::string(kLongestLockName, '/')};
   uint64_t who = 0;
   for (const std::string& name : names) {
-    EXPECT_EQ(Asked(*locks, RequestOf(++who, name, kLong)), Kind::kGranted) << who;
+    EXPECT_EQ(AnswerKind(*locks, RequestOf(++who, name, kLong)), Kind::kGranted) << who;
   }
   for (const std::string& name : names) {
     EXPECT_EQ(Parties(*locks, name), 1u);
@@ -54,7 +54,7 @@ TEST_F(ZooKeeperLocksTest, AnyBytesAreAName) {
 TEST_F(ZooKeeperLocksTest, AQuestionForANameThatIsTooLongIsRefusedHere) {
   const Locks locks = OpenLocks();
   const std::string name(size_t{1} << 20, 'n');
-  for (const Error& asked : {locks->Look(name).error(), locks->AskBack(name).error(),
+  for (const Error& asked : {locks->Look(name).error(), locks->Recall(name).error(),
                              locks->Evict(name, Fence{1, 1}).error()}) {
     EXPECT_EQ(asked.code, Code::kInvalid);
   }
@@ -68,7 +68,7 @@ TEST_F(ZooKeeperLocksTest, ManyNamesThatWereHeldOnceLeaveNothing) {
   Fence last;
   for (uint64_t i = 0; i < 200; i++) {
     const std::string name = "order/" + std::to_string(i);
-    const auto answer = locks->Ask(RequestOf(i, name));
+    const auto answer = locks->Request(RequestOf(i, name));
     ASSERT_TRUE(answer.has_value()) << ToString(answer.error());
     EXPECT_GT(answer->fence, last);
     last = answer->fence;
@@ -77,7 +77,7 @@ TEST_F(ZooKeeperLocksTest, ManyNamesThatWereHeldOnceLeaveNothing) {
   EXPECT_TRUE(locks->Names("", 10)->empty());
   EXPECT_TRUE(Eventually(kSoon, [&] { return Run(*raw, root).stat.children == 1; }))
       << "the seal stays";
-  const auto again = locks->Ask(RequestOf(1'000, "order/0"));
+  const auto again = locks->Request(RequestOf(1'000, "order/0"));
   ASSERT_TRUE(again.has_value());
   EXPECT_GT(again->fence, last) << "though its container is a new one";
 }
@@ -95,7 +95,7 @@ TEST_F(ZooKeeperLocksTest, AFenceIsTheChangeThatMadeItsNodeWhateverComesAndGoesB
   });
   Fence last;
   for (uint64_t i = 0; i < 200; i++) {
-    const auto answer = locks->Ask(RequestOf(i));
+    const auto answer = locks->Request(RequestOf(i));
     ASSERT_TRUE(answer.has_value()) << ToString(answer.error());
     ASSERT_EQ(answer->kind, Kind::kGranted);
     EXPECT_GT(answer->fence, last);
@@ -109,13 +109,13 @@ TEST_F(ZooKeeperLocksTest, AFenceIsTheChangeThatMadeItsNodeWhateverComesAndGoesB
 
 TEST_F(ZooKeeperLocksTest, ALeaseLongerThanTheSessionIsSureToLastIsRefused) {
   const Locks locks = OpenLocks(Server().url(), milliseconds(4'000));
-  const auto refused = locks->Ask(RequestOf(1, "x", milliseconds(3'001)));
+  const auto refused = locks->Request(RequestOf(1, "x", milliseconds(3'001)));
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().code, Code::kInvalid);
   EXPECT_EQ(refused.error().effect, Effect::kNone);
   EXPECT_NE(refused.error().message.find("3000 ms"), std::string::npos);
   AcquireRequest request = RequestOf(2, "x", milliseconds(3'000));
-  EXPECT_EQ(Asked(*locks, request), Kind::kGranted);
+  EXPECT_EQ(AnswerKind(*locks, request), Kind::kGranted);
   request.lease = milliseconds(3'001);
   EXPECT_EQ(Extend(*locks, request).error().code, Code::kInvalid);
 }
@@ -137,10 +137,10 @@ TEST_F(ZooKeeperLocksTest, ATwentyfoldQueueWatchesOneEachAndAHandOverWakesOne) {
   for (int i = 0; i < 4; i++) {
     engines.push_back(OpenLocks());
   }
-  ASSERT_EQ(Asked(*engines[0], RequestOf(1'000, "x", kLong)), Kind::kGranted);
+  ASSERT_EQ(AnswerKind(*engines[0], RequestOf(1'000, "x", kLong)), Kind::kGranted);
   const long before = Server().Number("zk_watch_count");
   for (size_t i = 0; i < kWaiters; i++) {
-    ASSERT_EQ(Asked(*engines[i % 4], RequestOf(i, "x", kLong)), Kind::kQueued);
+    ASSERT_EQ(AnswerKind(*engines[i % 4], RequestOf(i, "x", kLong)), Kind::kQueued);
   }
   EXPECT_EQ(Server().Number("zk_watch_count") - before, static_cast<long>(kWaiters));
   std::atomic<size_t> woken{0};
@@ -161,7 +161,7 @@ TEST_F(ZooKeeperLocksTest, ATwentyfoldQueueWatchesOneEachAndAHandOverWakesOne) {
   EXPECT_EQ(woken, 1u);
   stop.request_stop();
   threads.clear();
-  EXPECT_EQ(Asked(*engines[0], RequestOf(0, "x", kLong)), Kind::kGranted);
+  EXPECT_EQ(AnswerKind(*engines[0], RequestOf(0, "x", kLong)), Kind::kGranted);
 }
 
 // Where others take the missing node for a failure, and lose their place or wait for nobody.
@@ -171,17 +171,17 @@ TEST_F(ZooKeeperLocksTest, APredecessorThatGoesBetweenTheListAndTheWatchCostsNoT
   for (uint64_t round = 1; round <= 200; round++) {
     const AcquireRequest ahead = RequestOf(2 * round);
     const AcquireRequest behind = RequestOf(2 * round + 1);
-    ASSERT_EQ(Asked(*first, ahead), Kind::kGranted);
+    ASSERT_EQ(AnswerKind(*first, ahead), Kind::kGranted);
     std::jthread frees([&, at = SystemClock::Instance().Boot() + microseconds(10 * round)] {
       while (SystemClock::Instance().Boot() < at) {
       }
       EXPECT_EQ(*Free(*first, ahead), Freed::kYes);
     });
     const BootTime until = SystemClock::Instance().Boot() + milliseconds(15'000);
-    Kind kind = Asked(*second, behind);
+    Kind kind = AnswerKind(*second, behind);
     while (kind == Kind::kQueued && SystemClock::Instance().Boot() < until) {
       ASSERT_TRUE(second->Await(behind, until, {}));
-      kind = Asked(*second, behind);
+      kind = AnswerKind(*second, behind);
     }
     ASSERT_EQ(kind, Kind::kGranted);
     ASSERT_LT(SystemClock::Instance().Boot(), until) << "its turn came without a word";
@@ -192,13 +192,13 @@ TEST_F(ZooKeeperLocksTest, APredecessorThatGoesBetweenTheListAndTheWatchCostsNoT
 
 TEST_F(ZooKeeperLocksTest, WhoIsAskedBackIsNotTheNextOne) {
   const Locks locks = OpenLocks();
-  ASSERT_EQ(Asked(*locks, RequestOf(1, "x", kLong)), Kind::kGranted);
-  ASSERT_EQ(Asked(*locks, RequestOf(2, "x", kLong)), Kind::kQueued);
-  EXPECT_EQ(*locks->AskBack("x"), 1u);
-  EXPECT_EQ(*Extend(*locks, RequestOf(1)), Extended::kAskedBack);
-  EXPECT_EQ(*Extend(*locks, RequestOf(1)), Extended::kAskedBack) << "and so it stays";
+  ASSERT_EQ(AnswerKind(*locks, RequestOf(1, "x", kLong)), Kind::kGranted);
+  ASSERT_EQ(AnswerKind(*locks, RequestOf(2, "x", kLong)), Kind::kQueued);
+  EXPECT_EQ(*locks->Recall("x"), 1u);
+  EXPECT_EQ(*Extend(*locks, RequestOf(1)), Extended::kRecalled);
+  EXPECT_EQ(*Extend(*locks, RequestOf(1)), Extended::kRecalled) << "and so it stays";
   EXPECT_EQ(*Free(*locks, RequestOf(1)), Freed::kYes);
-  EXPECT_EQ(Asked(*locks, RequestOf(2, "x", kLong)), Kind::kGranted);
+  EXPECT_EQ(AnswerKind(*locks, RequestOf(2, "x", kLong)), Kind::kGranted);
   EXPECT_EQ(*Extend(*locks, RequestOf(2)), Extended::kYes);
 }
 
@@ -210,21 +210,21 @@ TEST_F(ZooKeeperLocksTest, OfManyExtendedTogetherEachIsAnsweredForItself) {
     names.push_back(std::to_string(i));
   }
   for (uint64_t i = 0; i < names.size(); i++) {
-    const auto answer = locks->Ask(RequestOf(i, names[i], kLong));
+    const auto answer = locks->Request(RequestOf(i, names[i], kLong));
     ASSERT_TRUE(answer.has_value() && answer->kind == Kind::kGranted);
     claims.push_back({names[i], {0xC0DE, i}, kLong});
     if (i == 3 || i == 220) {
       EXPECT_EQ(*locks->Evict(names[i], answer->fence), Freed::kYes);
     }
   }
-  ASSERT_EQ(*locks->AskBack("7"), 1u);
+  ASSERT_EQ(*locks->Recall("7"), 1u);
   std::vector<Extended> answers(claims.size());
   const Status done = locks->Extend(claims, answers);
   ASSERT_TRUE(done.has_value()) << ToString(done.error());
   for (size_t i = 0; i < answers.size(); i++) {
     const bool gone = i == 3 || i == 220;
     EXPECT_EQ(answers[i], gone     ? Extended::kGone
-                          : i == 7 ? Extended::kAskedBack
+                          : i == 7 ? Extended::kRecalled
                                    : Extended::kYes)
         << i;
   }
@@ -234,15 +234,15 @@ TEST_F(ZooKeeperLocksTest, AWaiterWhoseTurnComesAfterASealOfOthersIsRefused) {
   const Locks one = OpenLocks();
   const Locks two = OpenLocks();
   const Locks three = OpenLocks();
-  ASSERT_EQ(Asked(*one, RequestOf(1, "x", kLong)), Kind::kGranted);
-  ASSERT_EQ(Asked(*two, RequestOf(2, "x", kLong)), Kind::kQueued);
+  ASSERT_EQ(AnswerKind(*one, RequestOf(1, "x", kLong)), Kind::kGranted);
+  ASSERT_EQ(AnswerKind(*two, RequestOf(2, "x", kLong)), Kind::kQueued);
   ASSERT_EQ(*three->Seal(1), 1u);
   ASSERT_EQ(*Free(*one, RequestOf(1)), Freed::kYes);
   EXPECT_TRUE(two->Await(RequestOf(2), SystemClock::Instance().Boot() + kLong, {}));
-  EXPECT_EQ(Asked(*two, RequestOf(2, "x", kLong)), Kind::kSealed);
+  EXPECT_EQ(AnswerKind(*two, RequestOf(2, "x", kLong)), Kind::kSealed);
   AcquireRequest later = RequestOf(2, "x", kLong);
   later.epoch = 1;
-  const auto answer = two->Ask(later);
+  const auto answer = two->Request(later);
   ASSERT_TRUE(answer.has_value()) << ToString(answer.error());
   EXPECT_EQ(answer->kind, Kind::kGranted);
   EXPECT_EQ(answer->fence.epoch, 1u) << "its place was of another epoch: it took a new one";
@@ -250,26 +250,26 @@ TEST_F(ZooKeeperLocksTest, AWaiterWhoseTurnComesAfterASealOfOthersIsRefused) {
 
 TEST_F(ZooKeeperLocksTest, WhatIsNotOursIsNoPlaceInTheLine) {
   const Locks locks = OpenLocks();
-  ASSERT_EQ(Asked(*locks, RequestOf(1, "x", kLong)), Kind::kGranted);
+  ASSERT_EQ(AnswerKind(*locks, RequestOf(1, "x", kLong)), Kind::kGranted);
   const auto raw = Raw();
   const std::string path = ZooKeeperPaths(Space()).Name("x");
   Run(*raw, {.kind = ZooKeeperCall::Kind::kCreate, .path = path + "/junk"});
   EXPECT_EQ(*Free(*locks, RequestOf(1)), Freed::kYes);
-  EXPECT_EQ(Asked(*locks, RequestOf(2, "x", kLong)), Kind::kGranted);
+  EXPECT_EQ(AnswerKind(*locks, RequestOf(2, "x", kLong)), Kind::kGranted);
   EXPECT_EQ(Parties(*locks), 1u);
 }
 
 TEST_F(ZooKeeperLocksTest, AWaiterWhoseNodeAnOperatorDeletedTakesANewPlace) {
   const Locks locks = OpenLocks();
   const auto raw = Raw();
-  ASSERT_EQ(Asked(*locks, RequestOf(1, "x", kLong)), Kind::kGranted);
-  ASSERT_EQ(Asked(*locks, RequestOf(2, "x", kLong)), Kind::kQueued);
+  ASSERT_EQ(AnswerKind(*locks, RequestOf(1, "x", kLong)), Kind::kGranted);
+  ASSERT_EQ(AnswerKind(*locks, RequestOf(2, "x", kLong)), Kind::kQueued);
   const std::string path = ZooKeeperPaths(Space()).Name("x");
   for (const std::string& child :
        Run(*raw, {.kind = ZooKeeperCall::Kind::kChildren, .path = path}).children) {
     Run(*raw, {.kind = ZooKeeperCall::Kind::kDelete, .path = path + "/" + child});
   }
-  EXPECT_EQ(Asked(*locks, RequestOf(2, "x", kLong)), Kind::kGranted);
+  EXPECT_EQ(AnswerKind(*locks, RequestOf(2, "x", kLong)), Kind::kGranted);
   EXPECT_EQ(*Extend(*locks, RequestOf(1)), Extended::kGone);
   EXPECT_EQ(*Free(*locks, RequestOf(1)), Freed::kNotHeld);
   EXPECT_EQ(*Extend(*locks, RequestOf(2)), Extended::kYes);
@@ -279,7 +279,7 @@ TEST_F(ZooKeeperLocksTest, AWaiterWhoseNodeAnOperatorDeletedTakesANewPlace) {
 // negative ones.
 TEST_F(ZooKeeperLocksTest, WhereTheNumbersHaveRunOutTheOrderIsThatOfTheirMaking) {
   const Locks locks = OpenLocks();
-  ASSERT_EQ(Asked(*locks, RequestOf(1, "x", kLong)), Kind::kGranted);
+  ASSERT_EQ(AnswerKind(*locks, RequestOf(1, "x", kLong)), Kind::kGranted);
   const auto raw = Raw();
   const std::string path = ZooKeeperPaths(Space()).Name("x");
   const std::string other = path + "/" + ChildPrefix(LockMode::kExclusive, 7, 7);
@@ -290,11 +290,11 @@ TEST_F(ZooKeeperLocksTest, WhereTheNumbersHaveRunOutTheOrderIsThatOfTheirMaking)
                .mode = ZooKeeperCall::Mode::kEphemeral});
   }
   ASSERT_EQ(*Extend(*locks, RequestOf(1)), Extended::kYes);
-  ASSERT_EQ(Asked(*locks, RequestOf(1, "x", kLong)), Kind::kGranted);
+  ASSERT_EQ(AnswerKind(*locks, RequestOf(1, "x", kLong)), Kind::kGranted);
   ASSERT_EQ(*Free(*locks, RequestOf(1)), Freed::kYes);
-  EXPECT_EQ(Asked(*locks, RequestOf(2, "x", kLong)), Kind::kQueued) << "two are ahead of it";
+  EXPECT_EQ(AnswerKind(*locks, RequestOf(2, "x", kLong)), Kind::kQueued) << "two are ahead of it";
   Run(*raw, {.kind = ZooKeeperCall::Kind::kDelete, .path = other + "-2147483648"});
-  EXPECT_EQ(Asked(*locks, RequestOf(2, "x", kLong)), Kind::kQueued);
+  EXPECT_EQ(AnswerKind(*locks, RequestOf(2, "x", kLong)), Kind::kQueued);
   Run(*raw, {.kind = ZooKeeperCall::Kind::kDelete, .path = other + "2147483647"});
   EXPECT_TRUE(Granted(*locks, RequestOf(2, "x", kLong)));
 }
@@ -303,9 +303,9 @@ TEST_F(ZooKeeperLocksTest, WaitersAreLimited) {
   const auto locks =
       OpenZooKeeperLocks(Server().url(), {.space = Space(), .session = kLong, .max_waiters = 1});
   ASSERT_TRUE(locks.has_value());
-  ASSERT_EQ(Asked(**locks, RequestOf(1)), Kind::kGranted);
-  ASSERT_EQ(Asked(**locks, RequestOf(2)), Kind::kQueued);
-  const auto third = (*locks)->Ask(RequestOf(3));
+  ASSERT_EQ(AnswerKind(**locks, RequestOf(1)), Kind::kGranted);
+  ASSERT_EQ(AnswerKind(**locks, RequestOf(2)), Kind::kQueued);
+  const auto third = (*locks)->Request(RequestOf(3));
   ASSERT_FALSE(third.has_value());
   EXPECT_EQ(third.error().code, Code::kFull);
   EXPECT_EQ(Parties(**locks), 2u);
@@ -319,7 +319,7 @@ TEST_F(ZooKeeperLocksTest, AChrootThatIsNotThereIsRefusedAndOneThatIsThereIsUsed
   Run(*raw, {.kind = ZooKeeperCall::Kind::kCreate, .path = "/tenant"});
   const auto there = OpenZooKeeperLocks(Server().url() + "/tenant");
   ASSERT_TRUE(there.has_value()) << ToString(there.error());
-  EXPECT_EQ(Asked(**there, RequestOf(1)), Kind::kGranted);
+  EXPECT_EQ(AnswerKind(**there, RequestOf(1)), Kind::kGranted);
   EXPECT_EQ(Run(*raw, {.path = "/tenant/oncemq/locks"}).kind, ZooKeeperReply::Kind::kDone);
 }
 
@@ -329,7 +329,7 @@ TEST_F(ZooKeeperLocksTest, WhatAUserHoldsIsNotForOthers) {
   const std::string at = Server().url().substr(std::string("zookeeper://").size()) + "/users";
   const auto owner = OpenZooKeeperLocks("zookeeper://app:secret@" + at);
   ASSERT_TRUE(owner.has_value()) << ToString(owner.error());
-  EXPECT_EQ(Asked(**owner, RequestOf(1)), Kind::kGranted);
+  EXPECT_EQ(AnswerKind(**owner, RequestOf(1)), Kind::kGranted);
   EXPECT_EQ(*Extend(**owner, RequestOf(1)), Extended::kYes);
   EXPECT_EQ(*Free(**owner, RequestOf(1)), Freed::kYes);
   for (const std::string& who : {std::string(), std::string("app:hidden@")}) {

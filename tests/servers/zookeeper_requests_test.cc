@@ -3,7 +3,7 @@
 #include <atomic>
 #include <thread>
 
-#include "oncemq/locks/lock_doubts.h"
+#include "oncemq/locks/hold_listeners.h"
 #include "zookeeper_locks_fixture.h"
 #include "zookeeper_request.h"
 
@@ -35,11 +35,11 @@ class ZooKeeperRequestsTest : public ZooKeeperLocksTest {
   std::shared_ptr<ZooKeeperLockSession> Start(milliseconds session) {
     auto life = ZooKeeperLockSession::Start(*ParseZooKeeperEndpoint(Through(*network_)),
                                             {.connect = kSoon, .call = kCall, .session = session},
-                                            ZooKeeperPaths(Space()), doubts_);
+                                            ZooKeeperPaths(Space()), listeners_);
     EXPECT_TRUE(life.has_value()) << ToString(life.error());
     return life ? *std::move(life) : nullptr;
   }
-  Result<LockAnswer> Ask(const AcquireRequest& request) {
+  Result<LockAnswer> Request(const AcquireRequest& request) {
     return ZooKeeperRequest(*life_, request, 100).Run();
   }
   static bool IsGranted(const Result<LockAnswer>& answer) {
@@ -52,7 +52,7 @@ class ZooKeeperRequestsTest : public ZooKeeperLocksTest {
     const LoopbackPort nobody;
     network_->PointTo(nobody.number());
     ASSERT_TRUE(Eventually(kSoon, [&] { return !life_->Connected(milliseconds(0)); }));
-    std::jthread requests([&] { EXPECT_TRUE(IsGranted(Ask(request))); });
+    std::jthread requests([&] { EXPECT_TRUE(IsGranted(Request(request))); });
     ASSERT_TRUE(Eventually(kSoon, [&] {
       return life_->With([&](SessionClaims& claims) { return claims.MayHave(request.token); });
     }));
@@ -66,7 +66,7 @@ class ZooKeeperRequestsTest : public ZooKeeperLocksTest {
   }
 
   std::unique_ptr<TcpProxy> network_;
-  LockDoubts doubts_;
+  HoldListeners listeners_;
   std::shared_ptr<ZooKeeperLockSession> life_;
 };
 
@@ -81,7 +81,7 @@ TEST_F(ZooKeeperRequestsTest, AnAskWhoseClaimEndsBeforeItIsSentLeavesNoNode) {
     });
   });
   EXPECT_EQ(Nodes(), 1u);
-  EXPECT_TRUE(IsGranted(Ask(RequestOf(1))));
+  EXPECT_TRUE(IsGranted(Request(RequestOf(1))));
 }
 
 TEST_F(ZooKeeperRequestsTest, AnAskThatIsGivenUpBeforeItIsSentLeavesNoNode) {
@@ -93,24 +93,24 @@ TEST_F(ZooKeeperRequestsTest, AnAskThatIsGivenUpBeforeItIsSentLeavesNoNode) {
     });
   });
   EXPECT_EQ(Nodes(), 1u);
-  EXPECT_TRUE(IsGranted(Ask(RequestOf(1))));
+  EXPECT_TRUE(IsGranted(Request(RequestOf(1))));
 }
 
 TEST_F(ZooKeeperRequestsTest, ATokenIsAskedForByOneAtATime) {
   WhileItsCallIsUnderWay(RequestOf(1), [&] {
-    const auto second = Ask(RequestOf(1));
+    const auto second = Request(RequestOf(1));
     ASSERT_FALSE(second.has_value());
     EXPECT_EQ(second.error().code, Code::kUnavailable);
     EXPECT_EQ(second.error().effect, Effect::kUnknown) << "the first one may have one";
   });
   EXPECT_EQ(Nodes(), 1u);
-  EXPECT_TRUE(IsGranted(Ask(RequestOf(1))));
+  EXPECT_TRUE(IsGranted(Request(RequestOf(1))));
 }
 
-class WaitersLooker final : public DoubtListener {
+class WaitersLooker final : public HoldListener {
  public:
   explicit WaitersLooker(ZooKeeperWaits& waits) : waits_(waits) {}
-  void HoldsAreInDoubt() override {
+  void HoldsMayBeLost() override {
     woken_ = waits_.Woken(RequestOf(1).token);
     told_ = true;
   }
@@ -126,13 +126,13 @@ class WaitersLooker final : public DoubtListener {
 // A waiter of the same process may be granted the name in the next session.
 TEST_F(ZooKeeperRequestsTest, OfTheEndOfASessionHoldersAreToldBeforeWaiters) {
   WaitersLooker looker(life_->waits());
-  doubts_.Listen(looker);
+  listeners_.Listen(looker);
   life_->waits().Expect(RequestOf(1).token, "/ahead");
   EXPECT_NO_FATAL_FAILURE(EndSession(life_->id(), *network_));
   EXPECT_TRUE(Eventually(kSoon, [&] { return looker.told(); }));
   EXPECT_FALSE(looker.woken());
   EXPECT_TRUE(Eventually(kSoon, [&] { return life_->waits().Woken(RequestOf(1).token); }));
-  doubts_.Unlisten(looker);
+  listeners_.Unlisten(looker);
 }
 
 // It may be a small part of what was asked for, and is not known before.

@@ -133,12 +133,12 @@ void LeaseWorld::Act(Contender& c) {
   using Do = AcquireState::Do;
   const bool late = c.acquiring->owes() && c.granted;
   const AcquireState::Step step = c.acquiring->Next(LocalOf(c), false);
-  if (late && step.what == Do::kAsk) {
+  if (late && step.what == Do::kRequest) {
     moments_.insert(LeaseMoment::kLateGrant);
   }
   switch (step.what) {
-    case Do::kAsk:
-      Ask(c, step.queue);
+    case Do::kRequest:
+      Request(c, step.queue);
       return;
     case Do::kAwait:
     case Do::kPause:
@@ -171,28 +171,28 @@ void LeaseWorld::Act(Contender& c) {
   }
 }
 
-void LeaseWorld::Ask(Contender& c, bool queue) {
+void LeaseWorld::Request(Contender& c, bool queue) {
   const auto answer = std::make_shared<LockAnswer>();
-  const BootTime asked_at = LocalOf(c);
+  const BootTime requested_at = LocalOf(c);
   c.waits++;
   Call(
       c,
       [this, &c, answer, queue] {
         if (!c.acquiring && !c.holding) {
           zombie_ = true;
-          moments_.insert(LeaseMoment::kZombieAsk);
+          moments_.insert(LeaseMoment::kZombieRequest);
         }
         LockTable::Turns turns;
-        *answer = table_.Ask({.name = "x",
-                              .token = c.token,
-                              .mode = c.plan.mode,
-                              .queue = queue,
-                              .lease = kTimes.lease,
-                              .queue_lease = kQueueLease},
-                             now_, turns);
+        *answer = table_.Request({.name = "x",
+                                  .token = c.token,
+                                  .mode = c.plan.mode,
+                                  .queue = queue,
+                                  .lease = kTimes.lease,
+                                  .queue_lease = kQueueLease},
+                                 now_, turns);
         Wake(turns);
       },
-      [this, &c, answer, asked_at](bool arrived) {
+      [this, &c, answer, requested_at](bool arrived) {
         if (!c.acquiring) {
           return;
         }
@@ -211,7 +211,7 @@ void LeaseWorld::Ask(Contender& c, bool queue) {
               moments_.insert(LeaseMoment::kSealedInQueue);
             }
           }
-          c.acquiring->Answered(*answer, asked_at, LocalOf(c));
+          c.acquiring->Answered(*answer, requested_at, LocalOf(c));
         }
         Act(c);
       });
@@ -219,7 +219,7 @@ void LeaseWorld::Ask(Contender& c, bool queue) {
 
 void LeaseWorld::BeginHold(Contender& c) {
   moments_.insert(LeaseMoment::kGranted);
-  c.holding.emplace(kTimes, c.acquiring->asked_at());
+  c.holding.emplace(kTimes, c.acquiring->requested_at());
   c.acquiring.reset();
   if (c.plan.mode == LockMode::kExclusive && c.fence <= last_fence_) {
     Break("a later hold has no greater fence");
@@ -247,7 +247,7 @@ void LeaseWorld::Watch(Contender& c) {
 
 void LeaseWorld::Renew(Contender& c) {
   const auto answer = std::make_shared<Extended>(Extended::kGone);
-  const BootTime asked_at = LocalOf(c);
+  const BootTime requested_at = LocalOf(c);
   Call(
       c,
       [this, &c, answer] {
@@ -255,7 +255,7 @@ void LeaseWorld::Renew(Contender& c) {
         *answer = table_.Extend({"x", c.token, kTimes.lease}, now_, turns);
         Wake(turns);
       },
-      [this, &c, answer, asked_at](bool arrived) {
+      [this, &c, answer, requested_at](bool arrived) {
         if (!c.holding) {
           return;
         }
@@ -267,7 +267,7 @@ void LeaseWorld::Renew(Contender& c) {
           if (LocalOf(c) >= c.holding->safe_until()) {
             moments_.insert(LeaseMoment::kLateRenewal);
           }
-          c.holding->Renewed(asked_at, LocalOf(c));
+          c.holding->Renewed(requested_at, LocalOf(c));
         }
         Watch(c);
       });

@@ -55,7 +55,7 @@ enum class LeaseMoment : unsigned char {
   kOwedAndTakenBack,
   kQueuePositionKept,
   kWoken,
-  kZombieAsk,
+  kZombieRequest,
   kSealedInQueue,
   kLast = kSealedInQueue,
 };
@@ -90,7 +90,7 @@ class LeaseWorld {
   void Call(Contender& c, std::function<void()> at_store, Reply reply);
   void Wake(const LockTable::Turns& turns);
   void Act(Contender& c);
-  void Ask(Contender& c, bool queue);
+  void Request(Contender& c, bool queue);
   void BeginHold(Contender& c);
   void Watch(Contender& c);
   void Renew(Contender& c);

@@ -98,10 +98,10 @@ void SimProcess::OnAssigned(int32_t partition, uint32_t term) {
   state.assigned = true;
   state.in_doubt = false;
   state.term = term;
-  AskCommitted(partition, ++state.number);
+  QueryCommitted(partition, ++state.number);
 }
 
-void SimProcess::AskCommitted(int32_t partition, uint64_t number) {
+void SimProcess::QueryCommitted(int32_t partition, uint64_t number) {
   world_.network.ToBroker(actor_, [this, partition, number, actor = actor_, &world = world_] {
     const CommittedPosition committed = world.broker.Committed(partition);
     const LogBounds bounds = world.broker.Bounds(partition, world.loop.now());
@@ -113,7 +113,7 @@ void SimProcess::AskCommitted(int32_t partition, uint64_t number) {
   });
   world_.loop.Plan(actor_, world_.config.call_timeout, [this, partition, number] {
     if (At(partition).number == number && At(partition).assigned && !At(partition).in_core) {
-      AskCommitted(partition, number);
+      QueryCommitted(partition, number);
     }
   });
 }

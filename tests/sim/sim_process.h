@@ -80,7 +80,7 @@ class SimProcess final : public MemberShell {
   void OnLost(const std::vector<int32_t>& partitions) override;
   void OnLeft() override;
 
-  void AskCommitted(int32_t partition, uint64_t number);
+  void QueryCommitted(int32_t partition, uint64_t number);
   void Assign(int32_t partition, const CommittedPosition& committed, const LogBounds& bounds);
   bool Prepare(int32_t partition, Assignment& assignment);
   void NoteFit(const AssignFacts& before, const Assignment& after);
@@ -146,9 +146,9 @@ class SimProcess final : public MemberShell {
   Micros poll_at_ = 0;  // of the next poll that is planned; 0: none
   uint64_t poll_number_ = 0;
   Micros owed_renewed_at_ = 0;
-  bool leaving_ = false;  // drains everything, then leaves and joins again
-  int urgent_ = 0;        // polls in a row after which the core wanted another one at once
-  Micros asked_ = 0;      // when the core asked for the action that is being carried out
+  bool leaving_ = false;     // drains everything, then leaves and joins again
+  int urgent_ = 0;           // polls in a row after which the core wanted another one at once
+  Micros requested_at_ = 0;  // when the core asked for the action that is being carried out
 };
 
 }  // namespace oncemq::sim

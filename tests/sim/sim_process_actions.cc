@@ -13,7 +13,7 @@ void SimProcess::CarryOut() {
   Micros delay = 1;
   for (const Action& action : actions_) {
     world_.loop.Plan(actor_, delay++, [this, action, asked = world_.loop.now()] {
-      asked_ = asked;
+      requested_at_ = asked;
       std::visit([this](const auto& one) { Do(one); }, action);
     });
   }
@@ -66,7 +66,7 @@ void SimProcess::Do(const CommitAction& action) {
                          .offset = action.offset,
                          .owner_epoch = world_.history.commit(number).metadata.owner_epoch,
                          .value = number,
-                         .aux = asked_});
+                         .aux = requested_at_});
   SendCommit(call, action.number, false);
 }
 

@@ -180,7 +180,7 @@ void SimWindow::Restore(ActorId who, std::span<const RestoreRequest> requests,
 Status SimWindow::RestoreNow(ActorId who, std::span<const RestoreRequest> requests,
                              std::span<MarkerChange> answers) {
   if (!healed_ && rng_.Chance(config_.window_refused)) {
-    sometimes_.Count(Situation::kCatchUpAskedAgain);
+    sometimes_.Count(Situation::kCatchUpRepeated);
     return Error{Code::kUnavailable, Effect::kNone, "busy"};
   }
   Call<RestoreRequest, MarkerChange> call{who, Op::kRestore, &Window::Restore, {}, {}, {}, {},

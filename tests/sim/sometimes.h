@@ -63,7 +63,7 @@ enum class Situation : uint8_t {
   kForgotten,   // an id was granted again, behind the window
   kStillKnown,  // a copy was suppressed by a small window
   kCaughtUp,    // a new owner took over finished ids from the log
-  kCatchUpAskedAgain,
+  kCatchUpRepeated,
   kReplayWaited,  // a reader without ownership found the id held
   kReplayRan,
   kRepetitionTold,  // an owner repeated an effect of another process, and was told

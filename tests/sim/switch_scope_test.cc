@@ -31,8 +31,8 @@ struct Player {
   int copy_age = 0;
   int seen_age = 0;      // since it first saw that one
   uint8_t requests = 0;  // the record by which it has begun to ask two stores
-  bool asking = false;
-  int asked_age = 0;
+  bool requesting = false;
+  int requested_age = 0;
   int believes = 0;  // ticks left
 };
 
@@ -81,9 +81,9 @@ class SwitchScope {
               static_cast<char>(store.seal)};
     }
     for (const Player& player : state.players) {
-      key += {static_cast<char>(player.copy),     static_cast<char>(player.copy_age),
-              static_cast<char>(player.seen_age), static_cast<char>(player.requests),
-              static_cast<char>(player.asking),   static_cast<char>(player.asked_age),
+      key += {static_cast<char>(player.copy),       static_cast<char>(player.copy_age),
+              static_cast<char>(player.seen_age),   static_cast<char>(player.requests),
+              static_cast<char>(player.requesting), static_cast<char>(player.requested_age),
               static_cast<char>(player.believes)};
     }
     if (seen_.insert(std::move(key)).second) {
@@ -98,8 +98,8 @@ class SwitchScope {
     Visit(Tick(state));
     for (size_t who = 0; who < 2; who++) {
       Read(state, who);
-      Ask(state, who);
-      AskOn(state, who);
+      Request(state, who);
+      RequestOn(state, who);
       Extend(state, who);
       Free(state, who);
       Steps(state, who);
@@ -114,7 +114,7 @@ class SwitchScope {
     for (Player& player : state.players) {
       player.copy_age = std::min(kLongAgo, player.copy_age + 1);
       player.seen_age = std::min(kLongAgo, player.seen_age + 1);
-      player.asked_age = player.asking ? std::min(kLongAgo, player.asked_age + 1) : 0;
+      player.requested_age = player.requesting ? std::min(kLongAgo, player.requested_age + 1) : 0;
       player.believes = std::max(0, player.believes - 1);
     }
     return state;
@@ -142,40 +142,40 @@ class SwitchScope {
     return true;
   }
 
-  void Ask(State state, size_t who) {
+  void Request(State state, size_t who) {
     Player& player = state.players[who];
     const SwitchRecord& record = records_[player.copy];
     const auto grants = StoresThatGrant(record, false);
-    if (player.believes > 0 || player.asking || !CopyOf(player).good(Ago(0)) || grants.empty() ||
-        !Take(state.stores[At(grants[0])], static_cast<int>(who), record.epoch)) {
+    if (player.believes > 0 || player.requesting || !CopyOf(player).good(Ago(0)) ||
+        grants.empty() || !Take(state.stores[At(grants[0])], static_cast<int>(who), record.epoch)) {
       return;
     }
     if (grants.size() == 1) {
       player.believes = kLease;
     } else {
-      player.asking = true;
+      player.requesting = true;
       player.requests = player.copy;
-      player.asked_age = 0;
+      player.requested_age = 0;
     }
     Visit(state);
   }
 
   // The second store, by the record with which the first was asked. It may come late.
-  void AskOn(State state, size_t who) {
+  void RequestOn(State state, size_t who) {
     Player& player = state.players[who];
-    if (!player.asking) {
+    if (!player.requesting) {
       return;
     }
     const SwitchRecord& record = records_[player.requests];
     const bool taken = Take(state.stores[At(record.to)], static_cast<int>(who), record.epoch);
     Store& first = state.stores[At(record.from)];
     if (taken) {
-      player.believes = std::max(0, kLease - player.asked_age);
+      player.believes = std::max(0, kLease - player.requested_age);
     } else if (first.holder == static_cast<int>(who)) {
       first = {-1, 0, first.seal};
     }
-    player.asking = false;
-    player.asked_age = 0;
+    player.requesting = false;
+    player.requested_age = 0;
     Visit(state);
   }
 

@@ -35,8 +35,8 @@ constexpr std::string_view kAlike = "whoever";
 
 struct Held {
   AcquireRequest request;
-  BootTime until;           // believed
-  bool asked_back = false;  // and has to hear of it
+  BootTime until;         // believed
+  bool recalled = false;  // and has to hear of it
 };
 
 struct Process {
@@ -115,7 +115,7 @@ class SwitchWorld {
     process.busy = true;
     const uint64_t what = rng_.Below(100);
     if (what < 25) {
-      Ask(process);
+      Request(process);
     } else if (what < 45) {
       Extend(process);
     } else if (what < 50) {
@@ -123,7 +123,7 @@ class SwitchWorld {
     } else if (what < 51) {
       Evict(process);
     } else if (what < 52) {
-      AskBack(process);
+      Recall(process);
     } else if (what < 72) {
       clock_.Advance(milliseconds(rng_.Below(rng_.Chance(50) ? 4'000 : 400)));
     } else if (what < 88) {
@@ -163,19 +163,19 @@ class SwitchWorld {
       }
     }
     if (rng_.Chance(700)) {
-      request.who = *names_of_askers_.insert(std::to_string(tokens_)).first;
+      request.who = *names_of_requesters_.insert(std::to_string(tokens_)).first;
     }
     return request;
   }
 
-  void Ask(Process& process) {
+  void Request(Process& process) {
     AcquireRequest request = NewRequest();
     if (process.unanswered) {
       request = *process.unanswered;
       seen_["asked again"]++;
     }
-    const BootTime asked_at = clock_.Boot();
-    const auto answer = process.locks->Ask(request);
+    const BootTime requested_at = clock_.Boot();
+    const auto answer = process.locks->Request(request);
     process.unanswered.reset();
     if (!answer) {
       if (answer.error().effect == Effect::kUnknown) {
@@ -186,7 +186,7 @@ class SwitchWorld {
     if (answer->kind != LockAnswer::Kind::kGranted) {
       return;
     }
-    const BootTime until = asked_at + kWorldLease;
+    const BootTime until = requested_at + kWorldLease;
     if (until <= clock_.Boot()) {
       process.unanswered = request;  // came too late to be relied on
       return;
@@ -247,7 +247,7 @@ class SwitchWorld {
     if (party.who == kAlike) {
       return;
     }
-    evicted_.insert(*names_of_askers_.find(party.who));
+    evicted_.insert(*names_of_requesters_.find(party.who));
     const auto freed = process.locks->Evict(name, party.fence);
     if (freed && *freed == Freed::kYes && view->parties.size() > 1) {
       seen_["evicted of several in " + std::string(ModeNow())]++;
@@ -255,7 +255,7 @@ class SwitchWorld {
   }
 
   // What is held in a store that it takes to be drained is not asked for.
-  void AskBack(Process& process) {
+  void Recall(Process& process) {
     inside_board_ = true;
     const bool drains = process.locks->Progress().phase == SwitchMode::kDrain;
     inside_board_ = false;
@@ -263,12 +263,12 @@ class SwitchWorld {
     for (const AcquireRequest& request : Believers("x")) {
       held.insert(request.token);
     }
-    if (!process.locks->AskBack("x") || drains) {
+    if (!process.locks->Recall("x") || drains) {
       return;
     }
     for (Process& each : processes_) {
       for (Held& one : each.held) {
-        one.asked_back = one.asked_back || held.contains(one.request.token);
+        one.recalled = one.recalled || held.contains(one.request.token);
       }
     }
   }
@@ -281,18 +281,18 @@ class SwitchWorld {
     const AcquireRequest request = process.held[at].request;
     const LockClaim claim{request.name, request.token, kWorldLease};
     Extended answer{};
-    const bool asked_back = process.held[at].asked_back;
-    const BootTime asked_at = clock_.Boot();
+    const bool recalled = process.held[at].recalled;
+    const BootTime requested_at = clock_.Boot();
     const Status done = process.locks->Extend({&claim, 1}, {&answer, 1});
     Held& held = process.held[at];
     const bool lost = held.until <= clock_.Boot();  // a late answer revives nothing
-    if (done && answer == Extended::kYes && asked_back) {
+    if (done && answer == Extended::kYes && recalled) {
       Wrong("who was asked for the name does not hear of it");
     }
-    if (done && (answer == Extended::kYes || answer == Extended::kAskedBack) && !lost) {
-      seen_["heard"] += asked_back ? 1 : 0;
-      held.asked_back = held.asked_back && answer != Extended::kAskedBack;
-      held.until = std::max(held.until, asked_at + kWorldLease);
+    if (done && (answer == Extended::kYes || answer == Extended::kRecalled) && !lost) {
+      seen_["heard"] += recalled ? 1 : 0;
+      held.recalled = held.recalled && answer != Extended::kRecalled;
+      held.until = std::max(held.until, requested_at + kWorldLease);
       seen_[std::string("extended in ") + std::string(ModeNow())]++;
     }
     if (lost || (done && answer == Extended::kGone)) {
@@ -358,7 +358,7 @@ class SwitchWorld {
   const std::shared_ptr<SharedSwitchStore> shared_ = std::make_shared<SharedSwitchStore>();
   std::array<Process, kProcesses> processes_;
   std::map<std::string, std::set<Fence>> fences_;
-  std::set<std::string, std::less<>> names_of_askers_;
+  std::set<std::string, std::less<>> names_of_requesters_;
   std::set<std::string_view> evicted_;
   std::map<std::string, int> seen_;
   std::string wrong_;

@@ -123,13 +123,13 @@ std::string BareMember::Receive(size_t bytes) {
   return text;
 }
 
-std::string BareMember::Ask(int16_t api, int16_t version, const std::string& body) {
+std::string BareMember::Request(int16_t api, int16_t version, const std::string& body) {
   Out header;
-  header.Number(api).Number(version).Number(++asked_).Text("bare-member");
+  header.Number(api).Number(version).Number(++requests_).Text("bare-member");
   SendAll(Out().Bytes(header.bytes() + body).bytes());
   const auto size = In(Receive(4)).Number<int32_t>();
   const std::string answer = Receive(static_cast<size_t>(size));
-  if (In(answer).Number<int32_t>() != asked_) {
+  if (In(answer).Number<int32_t>() != requests_) {
     throw std::runtime_error("the broker answered another request");
   }
   return answer.substr(4);
@@ -142,8 +142,8 @@ void BareMember::Join(std::chrono::milliseconds session) {
   join.Number(int32_t{1}).Text("range").Bytes("");
   const bool joined = Eventually(std::chrono::seconds(30), [&] {
     // The first question for a coordinator makes the broker create the topic that it needs.
-    Ask(kFindCoordinator, 0, Out().Text(group_).bytes());
-    In answer(Ask(kJoinGroup, 2, join.bytes()));
+    Request(kFindCoordinator, 0, Out().Text(group_).bytes());
+    In answer(Request(kJoinGroup, 2, join.bytes()));
     answer.Number<int32_t>();  // throttle
     if (answer.Number<int16_t>() != kNoError) {
       return false;
@@ -159,7 +159,7 @@ void BareMember::Join(std::chrono::milliseconds session) {
   }
   Out sync;
   sync.Text(group_).Number(generation_).Text(member_).Number(int32_t{1}).Text(member_).Bytes("");
-  In answer(Ask(kSyncGroup, 1, sync.bytes()));
+  In answer(Request(kSyncGroup, 1, sync.bytes()));
   answer.Number<int32_t>();  // throttle
   if (answer.Number<int16_t>() != kNoError) {
     throw std::runtime_error("the broker does not take the member's assignment");
@@ -171,7 +171,7 @@ int16_t BareMember::Commit(const std::string& topic, int32_t partition, int64_t 
   commit.Text(group_).Number(generation_).Text(member_).Number(int64_t{-1});  // default retention
   commit.Number(int32_t{1}).Text(topic).Number(int32_t{1});
   commit.Number(partition).Number(offset).Text("");
-  In answer(Ask(kOffsetCommit, 2, commit.bytes()));
+  In answer(Request(kOffsetCommit, 2, commit.bytes()));
   answer.Number<int32_t>();  // one topic
   answer.Text();
   answer.Number<int32_t>();  // one partition

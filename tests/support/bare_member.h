@@ -31,13 +31,13 @@ class BareMember {
   int16_t Commit(const std::string& topic, int32_t partition, int64_t offset);
 
  private:
-  std::string Ask(int16_t api, int16_t version, const std::string& body);
+  std::string Request(int16_t api, int16_t version, const std::string& body);
   void SendAll(std::string_view bytes);
   std::string Receive(size_t bytes);
 
   const std::string group_;
   int socket_ = -1;
-  int32_t asked_ = 0;
+  int32_t requests_ = 0;
   int32_t generation_ = -1;
   std::string member_;
 };

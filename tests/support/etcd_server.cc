@@ -129,19 +129,19 @@ bool EtcdServer::Answers() const {
   return Say("GET /health HTTP/1.0\r\n\r\n").find("\"health\":\"true\"") != std::string::npos;
 }
 
-std::string EtcdServer::Ask(const std::string& path, const std::string& json) const {
+std::string EtcdServer::Request(const std::string& path, const std::string& json) const {
   return Say("POST " + path + " HTTP/1.0\r\nContent-Length: " + std::to_string(json.size()) +
              "\r\n\r\n" + json);
 }
 
-void EtcdServer::AskForPassword(const std::string& password) {
+void EtcdServer::RequirePassword(const std::string& password) {
   const std::vector<std::pair<std::string, std::string>> steps = {
       {"/v3/auth/user/add", R"({"name":"root","password":")" + password + R"("})"},
       {"/v3/auth/role/add", R"({"name":"root"})"},
       {"/v3/auth/user/grant", R"({"user":"root","role":"root"})"},
       {"/v3/auth/enable", "{}"}};
   for (const auto& [path, json] : steps) {
-    if (const std::string said = Ask(path, json); said.find(" 200 ") == std::string::npos) {
+    if (const std::string said = Request(path, json); said.find(" 200 ") == std::string::npos) {
       throw std::runtime_error("etcd refuses " + path + ": " + said);
     }
   }

@@ -38,9 +38,9 @@ class EtcdServer {
   // On the same port, with the data that it has.
   void Restart();
   // What it answers to a question in JSON at a path of its gateway, with the head of the answer.
-  std::string Ask(const std::string& path, const std::string& json) const;
+  std::string Request(const std::string& path, const std::string& json) const;
   // From now on the user `root` with this password only.
-  void AskForPassword(const std::string& password);
+  void RequirePassword(const std::string& password);
   // What it has now, and has again later: the server stops for it, and starts again.
   void Save();
   void Restore();

@@ -21,7 +21,9 @@ class ForwardingLocks : public LockEngine {
   explicit ForwardingLocks(std::shared_ptr<LockEngine> inner) : inner_(std::move(inner)) {}
 
   const LockCapabilities& capabilities() const override { return inner_->capabilities(); }
-  Result<LockAnswer> Ask(const AcquireRequest& request) override { return inner_->Ask(request); }
+  Result<LockAnswer> Request(const AcquireRequest& request) override {
+    return inner_->Request(request);
+  }
   Status Await(const AcquireRequest& request, BootTime until,
                const std::stop_token& stop) override {
     return inner_->Await(request, until, stop);
@@ -32,7 +34,7 @@ class ForwardingLocks : public LockEngine {
   Status Free(std::span<const LockClaim> claims, std::span<Freed> answers) override {
     return inner_->Free(claims, answers);
   }
-  Result<size_t> AskBack(std::string_view name) override { return inner_->AskBack(name); }
+  Result<size_t> Recall(std::string_view name) override { return inner_->Recall(name); }
   Result<Freed> Evict(std::string_view name, const Fence& fence) override {
     return inner_->Evict(name, fence);
   }
@@ -42,8 +44,8 @@ class ForwardingLocks : public LockEngine {
   }
   Result<uint32_t> Seal(uint32_t epoch) override { return inner_->Seal(epoch); }
   void InEpoch(uint32_t epoch) override { inner_->InEpoch(epoch); }
-  void Listen(DoubtListener& listener) override { inner_->Listen(listener); }
-  void Unlisten(DoubtListener& listener) override { inner_->Unlisten(listener); }
+  void Listen(HoldListener& listener) override { inner_->Listen(listener); }
+  void Unlisten(HoldListener& listener) override { inner_->Unlisten(listener); }
 
  private:
   const std::shared_ptr<LockEngine> inner_;

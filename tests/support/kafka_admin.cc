@@ -68,10 +68,10 @@ struct KafkaAdmin::State {
   // Sends a request and waits for its answer. A broker that has just begun to look after groups
   // says so and is asked again.
   template <class Send>
-  EventPtr Ask(rd_kafka_admin_op_t operation, Send send) {
+  EventPtr Query(rd_kafka_admin_op_t operation, Send send) {
     EventPtr event;
     Eventually(timeout, [&] {
-      event = AskOnce(operation, send);
+      event = QueryOnce(operation, send);
       const auto code = rd_kafka_event_error(event.get());
       return code != RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS &&
              code != RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE &&
@@ -84,7 +84,7 @@ struct KafkaAdmin::State {
   }
 
   template <class Send>
-  EventPtr AskOnce(rd_kafka_admin_op_t operation, Send send) {
+  EventPtr QueryOnce(rd_kafka_admin_op_t operation, Send send) {
     char why[256];
     const int limit = static_cast<int>(timeout.count());
     const QueuePtr queue(rd_kafka_queue_new(client.get()));
@@ -107,7 +107,7 @@ struct KafkaAdmin::State {
   // The result of each partition is in the event.
   EventPtr DeleteRecords(const rd_kafka_topic_partition_list_t& before) {
     const DeleteRecordsPtr request(rd_kafka_DeleteRecords_new(&before));
-    return Ask(RD_KAFKA_ADMIN_OP_DELETERECORDS, [&](auto* options, auto* to) {
+    return Query(RD_KAFKA_ADMIN_OP_DELETERECORDS, [&](auto* options, auto* to) {
       rd_kafka_DeleteRecords_t* requests[] = {request.get()};
       rd_kafka_DeleteRecords(client.get(), requests, 1, options, to);
     });
@@ -165,10 +165,11 @@ void KafkaAdmin::CreateTopic(const TopicSpec& spec) {
   for (const auto& [name, value] : spec.config) {
     Check(rd_kafka_NewTopic_set_config(topic.get(), name.c_str(), value.c_str()), name);
   }
-  const EventPtr event = state_->Ask(RD_KAFKA_ADMIN_OP_CREATETOPICS, [&](auto* options, auto* to) {
-    rd_kafka_NewTopic_t* topics[] = {topic.get()};
-    rd_kafka_CreateTopics(state_->client.get(), topics, 1, options, to);
-  });
+  const EventPtr event =
+      state_->Query(RD_KAFKA_ADMIN_OP_CREATETOPICS, [&](auto* options, auto* to) {
+        rd_kafka_NewTopic_t* topics[] = {topic.get()};
+        rd_kafka_CreateTopics(state_->client.get(), topics, 1, options, to);
+      });
   std::size_t count = 0;
   const auto* result = rd_kafka_event_CreateTopics_result(event.get());
   const auto** topics = rd_kafka_CreateTopics_result_topics(result, &count);
@@ -186,7 +187,7 @@ void KafkaAdmin::AddPartitions(const std::string& topic, int32_t partitions) {
   const NewPartitionsPtr request(rd_kafka_NewPartitions_new(
       topic.c_str(), static_cast<std::size_t>(partitions), why, sizeof(why)));
   const EventPtr event =
-      state_->Ask(RD_KAFKA_ADMIN_OP_CREATEPARTITIONS, [&](auto* options, auto* to) {
+      state_->Query(RD_KAFKA_ADMIN_OP_CREATEPARTITIONS, [&](auto* options, auto* to) {
         rd_kafka_NewPartitions_t* topics[] = {request.get()};
         rd_kafka_CreatePartitions(state_->client.get(), topics, 1, options, to);
       });
@@ -201,10 +202,11 @@ void KafkaAdmin::AddPartitions(const std::string& topic, int32_t partitions) {
 
 void KafkaAdmin::DeleteTopic(const std::string& topic) {
   const DeleteTopicPtr request(rd_kafka_DeleteTopic_new(topic.c_str()));
-  const EventPtr event = state_->Ask(RD_KAFKA_ADMIN_OP_DELETETOPICS, [&](auto* options, auto* to) {
-    rd_kafka_DeleteTopic_t* topics[] = {request.get()};
-    rd_kafka_DeleteTopics(state_->client.get(), topics, 1, options, to);
-  });
+  const EventPtr event =
+      state_->Query(RD_KAFKA_ADMIN_OP_DELETETOPICS, [&](auto* options, auto* to) {
+        rd_kafka_DeleteTopic_t* topics[] = {request.get()};
+        rd_kafka_DeleteTopics(state_->client.get(), topics, 1, options, to);
+      });
   std::size_t count = 0;
   const auto* result = rd_kafka_event_DeleteTopics_result(event.get());
   const auto** topics = rd_kafka_DeleteTopics_result_topics(result, &count);
@@ -216,10 +218,11 @@ void KafkaAdmin::DeleteTopic(const std::string& topic) {
 
 void KafkaAdmin::DeleteGroup(const std::string& group) {
   const DeleteGroupPtr request(rd_kafka_DeleteGroup_new(group.c_str()));
-  const EventPtr event = state_->Ask(RD_KAFKA_ADMIN_OP_DELETEGROUPS, [&](auto* options, auto* to) {
-    rd_kafka_DeleteGroup_t* groups[] = {request.get()};
-    rd_kafka_DeleteGroups(state_->client.get(), groups, 1, options, to);
-  });
+  const EventPtr event =
+      state_->Query(RD_KAFKA_ADMIN_OP_DELETEGROUPS, [&](auto* options, auto* to) {
+        rd_kafka_DeleteGroup_t* groups[] = {request.get()};
+        rd_kafka_DeleteGroups(state_->client.get(), groups, 1, options, to);
+      });
   std::size_t count = 0;
   const auto** groups =
       rd_kafka_DeleteGroups_result_groups(rd_kafka_event_DeleteGroups_result(event.get()), &count);
@@ -268,7 +271,7 @@ std::map<int32_t, CommittedOffset> KafkaAdmin::Committed(const std::string& grou
   rd_kafka_topic_partition_list_add_range(list.get(), topic.c_str(), 0, PartitionCount(topic) - 1);
   const ListOffsetsPtr request(rd_kafka_ListConsumerGroupOffsets_new(group.c_str(), list.get()));
   const EventPtr event =
-      state_->Ask(RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS, [&](auto* options, auto* to) {
+      state_->Query(RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS, [&](auto* options, auto* to) {
         rd_kafka_ListConsumerGroupOffsets_t* requests[] = {request.get()};
         rd_kafka_ListConsumerGroupOffsets(state_->client.get(), requests, 1, options, to);
       });
@@ -310,7 +313,7 @@ void KafkaAdmin::Commit(const std::string& group, const std::string& topic,
   }
   const AlterOffsetsPtr request(rd_kafka_AlterConsumerGroupOffsets_new(group.c_str(), list.get()));
   const EventPtr event =
-      state_->Ask(RD_KAFKA_ADMIN_OP_ALTERCONSUMERGROUPOFFSETS, [&](auto* options, auto* to) {
+      state_->Query(RD_KAFKA_ADMIN_OP_ALTERCONSUMERGROUPOFFSETS, [&](auto* options, auto* to) {
         rd_kafka_AlterConsumerGroupOffsets_t* requests[] = {request.get()};
         rd_kafka_AlterConsumerGroupOffsets(state_->client.get(), requests, 1, options, to);
       });
@@ -322,7 +325,7 @@ void KafkaAdmin::Commit(const std::string& group, const std::string& topic,
 
 std::size_t KafkaAdmin::MemberCount(const std::string& group) {
   const EventPtr event =
-      state_->Ask(RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS, [&](auto* options, auto* to) {
+      state_->Query(RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS, [&](auto* options, auto* to) {
         const char* groups[] = {group.c_str()};
         rd_kafka_DescribeConsumerGroups(state_->client.get(), groups, 1, options, to);
       });

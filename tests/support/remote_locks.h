@@ -9,7 +9,7 @@
 #include <functional>
 #include <memory>
 
-#include "oncemq/locks/lock_doubts.h"
+#include "oncemq/locks/hold_listeners.h"
 
 namespace oncemq::testing {
 
@@ -19,12 +19,12 @@ class RemoteLocks final : public LockEngine {
 
   std::atomic<bool> cut{false};
   std::atomic<bool> loses_replies{false};
-  LockDoubts doubts;
+  HoldListeners listeners;
   std::function<void()> on_its_way = [] {};
 
   const LockCapabilities& capabilities() const override { return there_->capabilities(); }
-  Result<LockAnswer> Ask(const AcquireRequest& request) override {
-    return Over<Result<LockAnswer>>([&] { return there_->Ask(request); });
+  Result<LockAnswer> Request(const AcquireRequest& request) override {
+    return Over<Result<LockAnswer>>([&] { return there_->Request(request); });
   }
   Status Await(const AcquireRequest& request, BootTime until,
                const std::stop_token& stop) override {
@@ -36,8 +36,8 @@ class RemoteLocks final : public LockEngine {
   Status Free(std::span<const LockClaim> claims, std::span<Freed> answers) override {
     return Over<Status>([&] { return there_->Free(claims, answers); });
   }
-  Result<size_t> AskBack(std::string_view name) override {
-    return Over<Result<size_t>>([&] { return there_->AskBack(name); });
+  Result<size_t> Recall(std::string_view name) override {
+    return Over<Result<size_t>>([&] { return there_->Recall(name); });
   }
   Result<Freed> Evict(std::string_view name, const Fence& fence) override {
     return Over<Result<Freed>>([&] { return there_->Evict(name, fence); });
@@ -48,8 +48,8 @@ class RemoteLocks final : public LockEngine {
   Result<std::vector<std::string>> Names(std::string_view after, size_t limit) override {
     return Over<Result<std::vector<std::string>>>([&] { return there_->Names(after, limit); });
   }
-  void Listen(DoubtListener& listener) override { doubts.Listen(listener); }
-  void Unlisten(DoubtListener& listener) override { doubts.Unlisten(listener); }
+  void Listen(HoldListener& listener) override { listeners.Listen(listener); }
+  void Unlisten(HoldListener& listener) override { listeners.Unlisten(listener); }
   Result<uint32_t> Seal(uint32_t epoch) override {
     return Over<Result<uint32_t>>([&] { return there_->Seal(epoch); });
   }

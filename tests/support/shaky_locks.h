@@ -12,7 +12,7 @@
 #include <string>
 
 #include "oncemq/base/mutex.h"
-#include "oncemq/locks/lock_doubts.h"
+#include "oncemq/locks/hold_listeners.h"
 #include "oncemq/locks/memory_locks.h"
 #include "support/forwarding_locks.h"
 
@@ -28,7 +28,7 @@ class ShakyLocks final : public ForwardingLocks {
     kLostReply,  // it was done, and nobody hears of it
     kHangs,      // until it is set to something else
   };
-  std::atomic<Fault> on_ask{Fault::kNone};
+  std::atomic<Fault> on_request{Fault::kNone};
   std::atomic<Fault> on_await{Fault::kNone};
   std::atomic<Fault> on_extend{Fault::kNone};
   std::atomic<Fault> on_free{Fault::kNone};
@@ -36,7 +36,7 @@ class ShakyLocks final : public ForwardingLocks {
   std::function<void()> before_free = [] {};   // set before
   // while none asks
   std::function<void(std::string_view)> before_request = [](std::string_view) {};
-  LockDoubts doubts;
+  HoldListeners listeners;
   std::atomic<int> requests{0};
   std::atomic<int> extends{0};
   std::atomic<int> frees{0};
@@ -58,11 +58,11 @@ class ShakyLocks final : public ForwardingLocks {
   }
 
   const LockCapabilities& capabilities() const override { return can_; }
-  Result<LockAnswer> Ask(const AcquireRequest& request) override {
+  Result<LockAnswer> Request(const AcquireRequest& request) override {
     requests++;
     before_request(request.name);
     Result<LockAnswer> answer = LockAnswer{};
-    const Status done = With(on_ask, [&] { answer = ForwardingLocks::Ask(request); });
+    const Status done = With(on_request, [&] { answer = ForwardingLocks::Request(request); });
     if (answer && answer->kind == LockAnswer::Kind::kGranted) {
       when_granted();
     }
@@ -91,8 +91,8 @@ class ShakyLocks final : public ForwardingLocks {
     }
     return With(on_free, [&] { static_cast<void>(ForwardingLocks::Free(claims, answers)); });
   }
-  void Listen(DoubtListener& listener) override { doubts.Listen(listener); }
-  void Unlisten(DoubtListener& listener) override { doubts.Unlisten(listener); }
+  void Listen(HoldListener& listener) override { listeners.Listen(listener); }
+  void Unlisten(HoldListener& listener) override { listeners.Unlisten(listener); }
 
  private:
   template <class Call>

@@ -84,10 +84,10 @@ struct EtcdClient::Parts {
   Result<std::unique_ptr<MemberConnection>> Borrow(BootTime until);
   void Leave(size_t failed);
   Result<std::string> Token(BootTime until);
-  Result<json> Ask(const char* path, const std::string& body, const std::string& as,
-                   BootTime until);
-  Result<json> Ask(const char* path, const std::string& body,
-                   milliseconds within = milliseconds::max());
+  Result<json> Request(const char* path, const std::string& body, const std::string& as,
+                       BootTime until);
+  Result<json> Request(const char* path, const std::string& body,
+                       milliseconds within = milliseconds::max());
 };
 
 // To the member that is asked now.
@@ -114,8 +114,8 @@ void EtcdClient::Parts::Leave(size_t failed) {
 }
 
 // Asks one member after another, as long as none of them can have acted.
-Result<json> EtcdClient::Parts::Ask(const char* path, const std::string& body,
-                                    const std::string& as, BootTime until) {
+Result<json> EtcdClient::Parts::Request(const char* path, const std::string& body,
+                                        const std::string& as, BootTime until) {
   for (size_t tries = 1;; tries++) {
     auto connection = Borrow(until);
     if (!connection) {
@@ -127,7 +127,7 @@ Result<json> EtcdClient::Parts::Ask(const char* path, const std::string& body,
     }();
     auto answer = text ? Read(*text) : Result<json>(text.error());
     const bool failed = !answer && IsSilent(answer.error());
-    const size_t member_asked = (*connection)->member;
+    const size_t member_used = (*connection)->member;
     if (text && !text->broken) {
       pool.GiveBack(*std::move(connection));
     } else {
@@ -135,7 +135,7 @@ Result<json> EtcdClient::Parts::Ask(const char* path, const std::string& body,
       pool.Dropped();
     }
     if (failed) {
-      Leave(member_asked);
+      Leave(member_used);
     }
     const bool safe = failed && answer.error().effect == Effect::kNone;
     if (!safe || tries >= endpoint.hosts.size() || BootNow() >= until) {
@@ -154,7 +154,7 @@ Result<std::string> EtcdClient::Parts::Token(BootTime until) {
       return token;
     }
   }
-  const auto answer = Ask(
+  const auto answer = Request(
       "/v3/auth/authenticate",
       "{\"name\":" + JsonText(endpoint.user) + ",\"password\":" + JsonText(endpoint.password) + "}",
       "", until);
@@ -172,15 +172,15 @@ Result<std::string> EtcdClient::Parts::Token(BootTime until) {
   return fresh;
 }
 
-Result<json> EtcdClient::Parts::Ask(const char* path, const std::string& body,
-                                    milliseconds within) {
+Result<json> EtcdClient::Parts::Request(const char* path, const std::string& body,
+                                        milliseconds within) {
   const BootTime until = BootNow() + std::min(within, times.call);
   for (bool again = false;; again = true) {
     const auto as = Token(until);
     if (!as) {
       return as.error();
     }
-    auto answer = Ask(path, body, *as, until);
+    auto answer = Request(path, body, *as, until);
     // Tokens end by themselves; what comes with one is looked at behind it only.
     if (answer || again || as->empty() || answer.error().code != Code::kRefused) {
       return answer;
@@ -207,7 +207,7 @@ Result<std::unique_ptr<EtcdClient>> EtcdClient::Open(const EtcdEndpoint& endpoin
   if (!parts->guard.Start()) {
     return Error{Code::kUnavailable, Effect::kNone, "the system gives no thread"};
   }
-  const auto status = parts->Ask("/v3/maintenance/status", "{}");
+  const auto status = parts->Request("/v3/maintenance/status", "{}");
   if (!status) {
     return status.error();
   }
@@ -224,7 +224,7 @@ Result<std::unique_ptr<EtcdClient>> EtcdClient::Open(const EtcdEndpoint& endpoin
 }
 
 Result<EtcdAnswer> EtcdClient::Run(const EtcdTxn& txn, milliseconds within) {
-  const auto answer = parts_->Ask("/v3/kv/txn", JsonOf(txn), within);
+  const auto answer = parts_->Request("/v3/kv/txn", JsonOf(txn), within);
   return answer ? TxnOf(*answer) : answer.error();
 }
 
@@ -234,18 +234,19 @@ Result<EtcdAnswer> EtcdClient::Run(const EtcdOp& op) {
 
 Result<EtcdLease> EtcdClient::Grant(std::chrono::seconds ttl) {
   const auto answer =
-      parts_->Ask("/v3/lease/grant", "{\"TTL\":\"" + std::to_string(ttl.count()) + "\"}");
+      parts_->Request("/v3/lease/grant", "{\"TTL\":\"" + std::to_string(ttl.count()) + "\"}");
   return answer ? LeaseOf(*answer) : answer.error();
 }
 
 Result<EtcdLease> EtcdClient::KeepAlive(int64_t lease, milliseconds within) {
   const auto answer =
-      parts_->Ask("/v3/lease/keepalive", "{\"ID\":\"" + std::to_string(lease) + "\"}", within);
+      parts_->Request("/v3/lease/keepalive", "{\"ID\":\"" + std::to_string(lease) + "\"}", within);
   return answer ? LeaseOf(*answer) : answer.error();
 }
 
 Status EtcdClient::Revoke(int64_t lease) {
-  const auto answer = parts_->Ask("/v3/lease/revoke", "{\"ID\":\"" + std::to_string(lease) + "\"}");
+  const auto answer =
+      parts_->Request("/v3/lease/revoke", "{\"ID\":\"" + std::to_string(lease) + "\"}");
   return answer ? Status() : answer.error();
 }
 

@@ -95,7 +95,7 @@ struct EtcdConnection::Parts {
     return hung;
   }
   Error Failed(httplib::Error why, BootTime until) const;
-  Status Send(const Ask& ask, const std::function<bool(int, std::string_view)>& hears);
+  Status Send(const Request& etcd_request, const std::function<bool(int, std::string_view)>& hears);
 };
 
 Error EtcdConnection::Parts::Failed(httplib::Error why, BootTime until) const {
@@ -111,27 +111,27 @@ Error EtcdConnection::Parts::Failed(httplib::Error why, BootTime until) const {
                       : "the connection broke")};
 }
 
-Status EtcdConnection::Parts::Send(const Ask& ask,
+Status EtcdConnection::Parts::Send(const Request& etcd_request,
                                    const std::function<bool(int, std::string_view)>& hears) {
   const BootTime now = SystemClock::Instance().Boot();
-  if (now >= ask.until) {
+  if (now >= etcd_request.until) {
     return Error{Code::kTimeout, Effect::kNone, "no time is left to ask etcd at " + where};
   }
   if (Hung()) {
     return Error{Code::kUnavailable, Effect::kNone, "the connection to etcd was hung up"};
   }
-  const auto left = std::chrono::ceil<milliseconds>(ask.until - now);
-  http->set_connection_timeout(std::min(left, ask.connect));
+  const auto left = std::chrono::ceil<milliseconds>(etcd_request.until - now);
+  http->set_connection_timeout(std::min(left, etcd_request.connect));
   http->set_read_timeout(left);
   http->set_write_timeout(left);
   httplib::Request request;
   request.method = "POST";
-  request.path = ask.path;
+  request.path = etcd_request.path;
   request.headers = {{"Host", where}, {"Content-Type", "application/json"}};
-  if (!ask.token.empty()) {
-    request.headers.emplace("Authorization", ask.token);
+  if (!etcd_request.token.empty()) {
+    request.headers.emplace("Authorization", etcd_request.token);
   }
-  request.body = ask.body;
+  request.body = etcd_request.body;
   int status = 0;
   bool enough = false;
   request.response_handler = [&](const httplib::Response& response) {
@@ -140,7 +140,7 @@ Status EtcdConnection::Parts::Send(const Ask& ask,
   };
   request.content_receiver = [&](const char* data, size_t length, uint64_t, uint64_t) {
     enough = !hears(status, {data, length});
-    return !enough && SystemClock::Instance().Boot() < ask.until;
+    return !enough && SystemClock::Instance().Boot() < etcd_request.until;
   };
   try {
     const NoPipeSignal quiet;
@@ -148,7 +148,7 @@ Status EtcdConnection::Parts::Send(const Ask& ask,
     if (result || enough) {
       return {};
     }
-    return Failed(result.error(), ask.until);
+    return Failed(result.error(), etcd_request.until);
   } catch (const std::exception& error) {
     return Error{Code::kInternal, Effect::kUnknown, "etcd: " + std::string(error.what())};
   }
@@ -158,10 +158,10 @@ EtcdConnection::EtcdConnection(const EtcdHost& host) : parts_(std::make_unique<P
 
 EtcdConnection::~EtcdConnection() = default;
 
-Result<EtcdText> EtcdConnection::Post(const Ask& ask) {
+Result<EtcdText> EtcdConnection::Post(const Request& etcd_request) {
   EtcdText text;
   bool too_long = false;
-  const Status done = parts_->Send(ask, [&](int status, std::string_view piece) {
+  const Status done = parts_->Send(etcd_request, [&](int status, std::string_view piece) {
     text.status = status;
     too_long = text.body.size() + piece.size() > kLongestAnswer;
     text.body.append(too_long ? std::string_view() : piece);
@@ -179,9 +179,9 @@ Result<EtcdText> EtcdConnection::Post(const Ask& ask) {
   return text;
 }
 
-Status EtcdConnection::Stream(const Ask& ask,
+Status EtcdConnection::Stream(const Request& etcd_request,
                               const std::function<bool(int status, std::string_view)>& hears) {
-  return parts_->Send(ask, hears);
+  return parts_->Send(etcd_request, hears);
 }
 
 void EtcdConnection::Hang() {

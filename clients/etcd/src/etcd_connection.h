@@ -30,7 +30,7 @@ class EtcdConnection {
   EtcdConnection(const EtcdConnection&) = delete;
   EtcdConnection& operator=(const EtcdConnection&) = delete;
 
-  struct Ask {
+  struct Request {
     const char* path;
     std::string body;
     std::string token;  // of who asks; empty: nobody in particular
@@ -38,10 +38,11 @@ class EtcdConnection {
     BootTime until;
   };
   // Connects if it is not connected.
-  Result<EtcdText> Post(const Ask& ask);
+  Result<EtcdText> Post(const Request& etcd_request);
   // The answer in pieces, until `hears` answers false, or at `until`. The connection is of no use
   // after.
-  Status Stream(const Ask& ask, const std::function<bool(int status, std::string_view)>& hears);
+  Status Stream(const Request& etcd_request,
+                const std::function<bool(int status, std::string_view)>& hears);
 
   // Ends the call that is under way, and every later one.
   void Hang();

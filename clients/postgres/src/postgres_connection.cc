@@ -318,11 +318,11 @@ bool PostgresConnection::Fresh() {
   return poll(&waits, 1, 0) == 0;
 }
 
-bool PostgresConnection::Send(const SqlStatement& statement, std::vector<Asked>& asked) {
+bool PostgresConnection::Send(const SqlStatement& statement, std::vector<SentStep>& sent_steps) {
   PGconn* connection = connection_.get();
   const Values values(statement.values);
   const auto execute = [&](const std::string& name) {
-    asked.push_back({});
+    sent_steps.push_back({});
     return PQsendQueryPrepared(connection, name.c_str(), values.size(), values.texts.data(),
                                values.lengths.data(), values.formats.data(), 0) == 1;
   };
@@ -334,18 +334,18 @@ bool PostgresConnection::Send(const SqlStatement& statement, std::vector<Asked>&
   }
   const std::string text(statement.text);
   if (prepared_.size() >= kMostPrepared || statement.values.empty()) {
-    asked.push_back({});
+    sent_steps.push_back({});
     return PQsendQueryParams(connection, text.c_str(), values.size(), values.types.data(),
                              values.texts.data(), values.lengths.data(), values.formats.data(),
                              0) == 1;
   }
-  for (const Asked& step : asked) {
+  for (const SentStep& step : sent_steps) {
     if (step.prepares == text && values.Fit(step.types)) {
       return execute(NameOf(text, step.types));
     }
   }
   const std::string name = NameOf(text, values.types);
-  asked.push_back({text, values.types});
+  sent_steps.push_back({text, values.types});
   return PQsendPrepare(connection, name.c_str(), text.c_str(), values.size(),
                        values.types.data()) == 1 &&
          execute(name);
@@ -353,14 +353,14 @@ bool PostgresConnection::Send(const SqlStatement& statement, std::vector<Asked>&
 
 Result<SqlOutcome> PostgresConnection::Run(std::span<const SqlStatement> statements,
                                            BootTime until) {
-  std::vector<Asked> asked;
+  std::vector<SentStep> sent_steps;
   for (const SqlStatement& statement : statements) {
     if (auto unfit = UnfitForPostgres(statement)) {
       return *std::move(unfit);
     }
   }
   for (const SqlStatement& statement : statements) {
-    if (!Send(statement, asked)) {
+    if (!Send(statement, sent_steps)) {
       // A part of it may be on its way; without its end the server does none of it.
       return Broken(Effect::kNone);
     }
@@ -371,7 +371,7 @@ Result<SqlOutcome> PostgresConnection::Run(std::span<const SqlStatement> stateme
   if (const Status sent = Flush(until); !sent) {
     return sent.error();
   }
-  return Collect(asked, until);
+  return Collect(sent_steps, until);
 }
 
 // Reads too: a server that can't get rid of its answers takes nothing more.
@@ -408,7 +408,8 @@ Result<PostgresConnection::ResultPtr> PostgresConnection::Next(BootTime until) {
 }
 
 // Until the end of the pipeline is answered: the server commits there, and not before.
-Result<SqlOutcome> PostgresConnection::Collect(const std::vector<Asked>& asked, BootTime until) {
+Result<SqlOutcome> PostgresConnection::Collect(const std::vector<SentStep>& sent_steps,
+                                               BootTime until) {
   SqlOutcome outcome;
   size_t at = 0;
   for (bool between = false;;) {
@@ -432,9 +433,10 @@ Result<SqlOutcome> PostgresConnection::Collect(const std::vector<Asked>& asked, 
         break;
       case PGRES_COMMAND_OK:
       case PGRES_TUPLES_OK:
-        if (at < asked.size() && !asked[at].prepares.empty()) {
-          prepared_.emplace(asked[at].prepares,
-                            Prepared{asked[at].types, NameOf(asked[at].prepares, asked[at].types)});
+        if (at < sent_steps.size() && !sent_steps[at].prepares.empty()) {
+          prepared_.emplace(sent_steps[at].prepares,
+                            Prepared{sent_steps[at].types,
+                                     NameOf(sent_steps[at].prepares, sent_steps[at].types)});
         } else {
           outcome.answers.push_back(AnswerOf(result));
         }

@@ -45,7 +45,7 @@ class PostgresConnection final : public SqlConnection {
     void operator()(PGresult* result) const { PQclear(result); }
   };
   using ResultPtr = std::unique_ptr<PGresult, Clear>;
-  struct Asked {
+  struct SentStep {
     std::string prepares = {};  // the text that this step prepares; empty: it executes
     std::vector<Oid> types = {};
   };
@@ -56,11 +56,11 @@ class PostgresConnection final : public SqlConnection {
 
   explicit PostgresConnection(PGconn* connection) : connection_(connection) {}
   Status Connect(BootTime until);
-  bool Send(const SqlStatement& statement, std::vector<Asked>& asked);
+  bool Send(const SqlStatement& statement, std::vector<SentStep>& sent_steps);
   Status Flush(BootTime until);
   // None: the end of what one statement answers.
   Result<ResultPtr> Next(BootTime until);
-  Result<SqlOutcome> Collect(const std::vector<Asked>& asked, BootTime until);
+  Result<SqlOutcome> Collect(const std::vector<SentStep>& sent_steps, BootTime until);
   Error Broken(Effect effect) const;
 
   const std::unique_ptr<PGconn, Finish> connection_;

@@ -147,7 +147,7 @@ Result<std::unique_ptr<RedisConnection>> RedisConnection::Open(const RedisEndpoi
   } else if (endpoint.master.empty()) {
     opened = Connect(endpoint, endpoint.hosts.front(), until);
   } else {
-    const auto master = AskSentinels(endpoint, until);
+    const auto master = QuerySentinels(endpoint, until);
     if (!master) {
       return master.error();
     }
@@ -163,7 +163,7 @@ Result<std::unique_ptr<RedisConnection>> RedisConnection::Open(const RedisEndpoi
 }
 
 // Each has its share of the time, so that one that hangs keeps nobody from asking the next.
-Result<RedisHost> RedisConnection::AskSentinels(const RedisEndpoint& endpoint, BootTime until) {
+Result<RedisHost> RedisConnection::QuerySentinels(const RedisEndpoint& endpoint, BootTime until) {
   std::string why;
   size_t left = endpoint.hosts.size();
   for (const RedisHost& sentinel : endpoint.hosts) {
@@ -173,8 +173,8 @@ Result<RedisHost> RedisConnection::AskSentinels(const RedisEndpoint& endpoint, B
       why = opened.error().message;
       continue;
     }
-    const RedisCommand ask{"SENTINEL", "GET-MASTER-ADDR-BY-NAME", endpoint.master};
-    const auto answers = (*opened)->Run({&ask, 1}, share);
+    const RedisCommand request{"SENTINEL", "GET-MASTER-ADDR-BY-NAME", endpoint.master};
+    const auto answers = (*opened)->Run({&request, 1}, share);
     if (!answers) {
       why = answers.error().message;
     } else if (const RedisReply& reply = answers->front(); reply.list.size() == 2) {
@@ -202,7 +202,7 @@ Status RedisConnection::LogIn(const RedisEndpoint& endpoint, BootTime until,
   if (endpoint.database != 0) {
     commands.push_back({"SELECT", database});
   }
-  const size_t asks_role = commands.size();
+  const size_t role_index = commands.size();
   commands.push_back({"ROLE"});
   if (judge) {
     commands.push_back({"INFO"});
@@ -213,7 +213,7 @@ Status RedisConnection::LogIn(const RedisEndpoint& endpoint, BootTime until,
     error.effect = Effect::kNone;  // nothing of the caller's was sent
     return error;
   }
-  const RedisReply& role = (*answers)[asks_role];
+  const RedisReply& role = (*answers)[role_index];
   for (const RedisReply& answer : *answers) {
     if (answer.kind != RedisReply::Kind::kError) {
       continue;
@@ -225,8 +225,8 @@ Status RedisConnection::LogIn(const RedisEndpoint& endpoint, BootTime until,
       error.code = of_login ? Code::kRefused : Code::kInvalid;  // no such database
     }
     // Some servers tell nobody what they are.
-    const bool may_not_ask = &answer == &role && endpoint.master.empty() && !IsOutage(error);
-    if (!may_not_ask) {
+    const bool may_not_query = &answer == &role && endpoint.master.empty() && !IsOutage(error);
+    if (!may_not_query) {
       return error;
     }
   }

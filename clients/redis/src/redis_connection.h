@@ -53,7 +53,7 @@ class RedisConnection {
   static Result<std::unique_ptr<RedisConnection>> Connected(ContextPtr context,
                                                             const RedisEndpoint& endpoint,
                                                             const RedisHost& host, BootTime until);
-  static Result<RedisHost> AskSentinels(const RedisEndpoint& endpoint, BootTime until);
+  static Result<RedisHost> QuerySentinels(const RedisEndpoint& endpoint, BootTime until);
   Status LogIn(const RedisEndpoint& endpoint, BootTime until, const RedisJudge& judge);
 
   const ContextPtr context_;

@@ -69,19 +69,19 @@ bool RedisListener::Parts::Listen(RedisConnection& on) {
     return false;
   }
   bool hears = false;
-  for (bool asked = false;;) {
-    const auto next = on.Next(clock.Boot() + (hears && !asked ? kSilence : times.call));
+  for (bool pinged = false;;) {
+    const auto next = on.Next(clock.Boot() + (hears && !pinged ? kSilence : times.call));
     if (!next) {
       return hears;
     }
     if (!*next) {
-      if (!hears || asked || !on.Send({&ping, 1}, clock.Boot() + times.call)) {
+      if (!hears || pinged || !on.Send({&ping, 1}, clock.Boot() + times.call)) {
         return hears;
       }
-      asked = true;
+      pinged = true;
       continue;
     }
-    asked = false;
+    pinged = false;
     const RedisReply& reply = **next;
     if (reply.list.size() == 3 && reply.list[0].text == "message") {
       heard(reply.list[2].text);

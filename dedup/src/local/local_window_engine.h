@@ -194,7 +194,7 @@ class LocalWindow final : public Window {
   const KeyedHash hasher_;
 
   Mutex mutex_;
-  std::string asked_at_ GUARDED_BY(mutex_);  // as the store names it
+  std::string admin_socket_ GUARDED_BY(mutex_);  // as the store names it
   Manifest manifest_ GUARDED_BY(mutex_);
   RocksBatch batch_ GUARDED_BY(mutex_);
   FinishedIds ids_ GUARDED_BY(mutex_);

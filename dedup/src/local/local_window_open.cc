@@ -6,7 +6,7 @@
 
 #include "../remember_times.h"
 #include "../window_check.h"
-#include "asked_at.h"
+#include "admin_socket_file.h"
 #include "families.h"
 #include "kept_marker.h"
 #include "local_window_engine.h"
@@ -211,16 +211,16 @@ Result<std::unique_ptr<LocalWindow>> LocalWindow::OpenAt(const LocalWindowOption
   if (!loaded) {
     return InStore(options.directory, loaded.error());
   }
-  WriteAskedAt(options.directory, options.asked_at);
+  WriteAdminSocket(options.directory, options.admin_socket);
   return window;
 }
 
 // While its lock is held no other process writes that file.
 void LocalWindow::OfferSocket(const std::string& path) {
   MutexLock lock(mutex_);
-  if (options_.asked_at.empty() && asked_at_ != path) {
-    asked_at_ = path;
-    WriteAskedAt(options_.directory, path);
+  if (options_.admin_socket.empty() && admin_socket_ != path) {
+    admin_socket_ = path;
+    WriteAdminSocket(options_.directory, path);
   }
 }
 

@@ -341,7 +341,7 @@ Status RedisOwnedWindow::Append(const SourcePartition& where, OwnerEpoch owner_e
     }
   }
   const auto answer =
-      scope_->AskFor({&where, 1}, scope_->scripts().append, arguments, options_.replicas);
+      scope_->RunFor({&where, 1}, scope_->scripts().append, arguments, options_.replicas);
   if (!answer) {
     return answer.error();
   }
@@ -399,7 +399,7 @@ Status RedisOwnedWindow::Trim(PartitionMemory& partition, const Progress& progre
     arguments.Keep(ToString(one.position));
     arguments.Number(one.ids);
   }
-  const auto answer = scope_->AskFor({&where, 1}, scope_->scripts().trim, arguments);
+  const auto answer = scope_->RunFor({&where, 1}, scope_->scripts().trim, arguments);
   if (!answer) {
     return answer.error();
   }

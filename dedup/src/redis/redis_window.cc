@@ -151,7 +151,7 @@ Result<bool> RedisWindow::Look(std::span<const Request> requests, const Left& as
   const int replicas = AnyKept(requests, asked) ? options_.replicas : 0;
   const BootTime began = BootNow();
   const auto answer =
-      Ask(kSettles<Request> ? scripts_.settle : scripts_.look, belief, arguments, replicas);
+      TryRun(kSettles<Request> ? scripts_.settle : scripts_.look, belief, arguments, replicas);
   if (!answer) {
     Error error = answer.error();
     const bool only_reads = !kSettles<Request> && !std::is_same_v<Request, ClaimRequest>;
@@ -179,7 +179,7 @@ Result<std::vector<size_t>> RedisWindow::Write(const ServerSnapshot& belief, Red
     return rows;
   }
   const int replicas = ids.AnyWithoutPartition(rows) ? options_.replicas : 0;
-  const auto answer = Ask(scripts_.write, belief, arguments, replicas);
+  const auto answer = TryRun(scripts_.write, belief, arguments, replicas);
   if (!answer) {
     return answer.error();
   }
@@ -352,7 +352,7 @@ Status RedisWindow::ForgetByHand(std::span<const std::string_view> ids,
     for (size_t i = 0; i < count; i++) {
       arguments.Keep(RedisIds::DigestOf(ids[done + i], digester));
     }
-    const auto answer = Ask(scripts_.forget, *belief, arguments);
+    const auto answer = TryRun(scripts_.forget, *belief, arguments);
     if (!answer) {
       return answer.error();
     }

@@ -94,7 +94,7 @@ class RedisWindow final : public Window {
   Result<ServerSnapshot> Believe(std::span<const Partition> partitions);
   // The text that a script answers, until the store is as it is believed to be. `under`: the belief
   // that the answer rests on.
-  Result<std::string> AskFor(std::span<const Partition> partitions, const RedisScript& script,
+  Result<std::string> RunFor(std::span<const Partition> partitions, const RedisScript& script,
                              const ScriptArguments& arguments, int replicas = 0,
                              ServerSnapshot* under = nullptr);
   Status MarkUncertain(std::span<const std::string_view> ids, std::span<MarkerView> views);
@@ -125,12 +125,12 @@ class RedisWindow final : public Window {
   std::string_view Opening() const {
     return options_.look_only ? "none" : options_.expect_scope ? "extend" : "make";
   }
-  RememberTimes Asked() const { return {options_.remember, options_.skew}; }
+  RememberTimes RequestedTimes() const { return {options_.remember, options_.skew}; }
   Status CheckRights();
 
   // The text that a script answers; none: the store has lost changes, which is noted now.
-  Result<std::optional<std::string>> Ask(const RedisScript& script, const ServerSnapshot& belief,
-                                         const ScriptArguments& arguments, int replicas = 0);
+  Result<std::optional<std::string>> TryRun(const RedisScript& script, const ServerSnapshot& belief,
+                                            const ScriptArguments& arguments, int replicas = 0);
   // The answers of a script, and of a wait for its changes.
   Result<std::vector<RedisReply>> RunAndWait(const RedisScript& script,
                                              const RedisCommand& arguments, int replicas);

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view kVersion = "1";
 constexpr std::string_view kOwnedVersion = "1, owned";  // older programs refuse it
-constexpr int kAsks = 5;                  // until a lost store is as it is believed to be
+constexpr int kRunTries = 5;              // until a lost store is as it is believed to be
 constexpr uint64_t kPackedIds = 96;       // in a bucket that is looked through quickly
 constexpr uint64_t kLeastListpack = 128;  // fields of a packed hash, in every version
 constexpr size_t kPackedValue = 64;       // bytes
@@ -167,9 +167,10 @@ Result<std::unique_ptr<RedisWindow>> RedisWindow::OpenAt(std::string_view addres
   if (!found) {
     return found.error();
   }
-  const Status fits = options.look_only ? Status()
-                                        : CheckRememberTimes(window->Asked(), found->remembers,
-                                                             ScopeText(options.scope));
+  const Status fits = options.look_only
+                          ? Status()
+                          : CheckRememberTimes(window->RequestedTimes(), found->remembers,
+                                               ScopeText(options.scope));
   if (!fits) {
     return fits.error();
   }
@@ -351,7 +352,7 @@ Result<RememberTimes> RedisWindow::Remember(RememberChange change) {
     return found.error();
   }
   const Status fits =
-      CheckRememberTimes(Asked(), found->remembers, ScopeText(options_.scope), change);
+      CheckRememberTimes(RequestedTimes(), found->remembers, ScopeText(options_.scope), change);
   return fits ? Result<RememberTimes>(found->remembers) : fits.error();
 }
 
@@ -367,10 +368,10 @@ Result<RedisWindow::ServerSnapshot> RedisWindow::Believe(std::span<const Partiti
   return belief_;
 }
 
-Result<std::optional<std::string>> RedisWindow::Ask(const RedisScript& script,
-                                                    const ServerSnapshot& belief,
-                                                    const ScriptArguments& arguments,
-                                                    int replicas) {
+Result<std::optional<std::string>> RedisWindow::TryRun(const RedisScript& script,
+                                                       const ServerSnapshot& belief,
+                                                       const ScriptArguments& arguments,
+                                                       int replicas) {
   std::string count;
   {
     // Not the count of the belief: others were answered since.
@@ -395,18 +396,18 @@ Result<std::optional<std::string>> RedisWindow::Ask(const RedisScript& script,
   return std::optional<std::string>();
 }
 
-Result<std::string> RedisWindow::AskFor(std::span<const Partition> partitions,
+Result<std::string> RedisWindow::RunFor(std::span<const Partition> partitions,
                                         const RedisScript& script, const ScriptArguments& arguments,
                                         int replicas, ServerSnapshot* under) {
   bool made = false;
-  for (int i = 0; i < kAsks; i++) {
+  for (int i = 0; i < kRunTries; i++) {
     const auto belief = Believe(partitions);
     if (!belief) {
       Error error = belief.error();
       error.effect = made ? Effect::kUnknown : error.effect;
       return error;
     }
-    auto answer = Ask(script, *belief, arguments, replicas);
+    auto answer = TryRun(script, *belief, arguments, replicas);
     if (!answer) {
       Error error = answer.error();
       error.effect = made ? Effect::kUnknown : error.effect;

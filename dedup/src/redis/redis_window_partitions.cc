@@ -95,7 +95,7 @@ Result<StoreKnowledge> RedisWindow::Open(const StoreName& name) {
   arguments.Add(name.owner);
   const BootTime asked = BootNow();
   ServerSnapshot under;
-  const auto answer = AskFor({}, scripts_.open, arguments, /*replicas=*/0, &under);
+  const auto answer = RunFor({}, scripts_.open, arguments, /*replicas=*/0, &under);
   if (!answer) {
     return answer.error();
   }
@@ -142,7 +142,7 @@ Result<OwnerEpoch> RedisWindow::RaiseOwnerEpoch(uint32_t source, int32_t partiti
   arguments.Keep(PartitionName(source, partition));
   arguments.Number(floor);
   const std::array partitions{Partition{source, partition}};
-  const auto answer = AskFor(partitions, scripts_.owner_epoch, arguments);
+  const auto answer = RunFor(partitions, scripts_.owner_epoch, arguments);
   if (!answer) {
     return answer.error();
   }
@@ -174,7 +174,7 @@ Status RedisWindow::Announce(std::span<const Announcement> announcements) {
   if (announcements.empty()) {
     return {};
   }
-  const auto answer = AskFor(partitions, scripts_.announce, arguments, options_.replicas);
+  const auto answer = RunFor(partitions, scripts_.announce, arguments, options_.replicas);
   if (!answer) {
     return answer.error();
   }
@@ -202,7 +202,7 @@ Status RedisWindow::Committed(std::span<const Progress> progress, std::span<Mark
   if (progress.empty()) {
     return {};
   }
-  const auto answer = AskFor(partitions, scripts_.committed, arguments);
+  const auto answer = RunFor(partitions, scripts_.committed, arguments);
   if (!answer) {
     return answer.error();
   }
@@ -235,7 +235,7 @@ Result<uint64_t> RedisWindow::Sweep(int steps, BootTime until, bool force) {
   arguments.Add(force ? "1" : "0");
   uint64_t gone = 0;
   for (bool more = true; more && steps > 0 && BootNow() < until; steps--) {
-    const auto swept = AskFor({}, scripts_.sweep, arguments);
+    const auto swept = RunFor({}, scripts_.sweep, arguments);
     if (!swept) {
       return swept.error();
     }

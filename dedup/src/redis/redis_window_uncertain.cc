@@ -66,7 +66,7 @@ Status RedisWindow::RecordUncertain(std::span<const UncertainCall> calls) {
       arguments.Keep(at);
       arguments.Number(call.attempt);
     }
-    const auto answer = AskFor({}, scripts_.uncertain, arguments, options_.replicas, &*belief);
+    const auto answer = RunFor({}, scripts_.uncertain, arguments, options_.replicas, &*belief);
     const auto taken = answer ? TakeWritten(*belief, *answer) : answer.error();
     if (!taken) {
       return taken.error();

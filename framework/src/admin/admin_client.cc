@@ -128,8 +128,8 @@ class Conversation {
 
 }  // namespace
 
-Result<nlohmann::ordered_json> AskAdmin(const std::string& path, const AdminRequest& request,
-                                        milliseconds within, const Clock& clock) {
+Result<nlohmann::ordered_json> QueryAdmin(const std::string& path, const AdminRequest& request,
+                                          milliseconds within, const Clock& clock) {
   if (const Status fits = CheckAdminSocket(path); !fits) {
     return Error{Code::kInvalid, Effect::kNone, "`" + path + "` " + fits.error().message};
   }

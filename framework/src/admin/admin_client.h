@@ -14,7 +14,7 @@ namespace oncemq {
 // The result. kNotFound: there is no such socket; kUnavailable: nobody answers there; kTimeout: not
 // in time; kCorrupt: it is no service; kInvalid: the service refuses, or the request cannot be
 // sent.
-Result<nlohmann::ordered_json> AskAdmin(const std::string& path, const AdminRequest& request,
-                                        milliseconds within, const Clock& clock);
+Result<nlohmann::ordered_json> QueryAdmin(const std::string& path, const AdminRequest& request,
+                                          milliseconds within, const Clock& clock);
 
 }  // namespace oncemq

@@ -18,7 +18,7 @@ constexpr milliseconds kPause{100};  // after the system gave no descriptor
 
 }  // namespace
 
-bool MayAsk(uid_t who, uid_t service) {
+bool MayQuery(uid_t who, uid_t service) {
   return who == service || who == 0;
 }
 
@@ -136,7 +136,7 @@ void AdminServer::Greet(OwnedFd fd) {
   socklen_t size = sizeof who;
   const bool known = getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &who, &size) == 0;
   AdminConnection connection(std::move(fd), {who.uid, who.pid}, clock_.Boot() + options_.deadline);
-  if (!known || !options_.may_ask(who.uid)) {
+  if (!known || !options_.may_query(who.uid)) {
     Log(LogLevel::kWarn, "admin", "somebody else's request is refused",
         {{"uid", who.uid}, {"pid", who.pid}});
     connection.Refuse("only the service's own user and root may ask");

@@ -27,14 +27,14 @@
 namespace oncemq {
 
 // The service's own user, and root.
-bool MayAsk(uid_t who, uid_t service);
+bool MayQuery(uid_t who, uid_t service);
 
 class AdminServer final : public AdminSocket {
  public:
   struct Options {
     milliseconds deadline;
     uint32_t connections;
-    std::function<bool(uid_t)> may_ask;
+    std::function<bool(uid_t)> may_query;
   };
   static Result<std::unique_ptr<AdminServer>> Start(std::unique_ptr<AdminListener> listener,
                                                     AdminCommands commands, Options options,

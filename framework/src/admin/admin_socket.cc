@@ -28,7 +28,7 @@ Result<std::unique_ptr<AdminSocket>> AdminSocket::Open(const AdminOptions& optio
   const uid_t service = geteuid();
   auto server = AdminServer::Start(*std::move(listener), std::move(commands),
                                    {options.deadline, options.connections,
-                                    [service](uid_t who) { return MayAsk(who, service); }},
+                                    [service](uid_t who) { return MayQuery(who, service); }},
                                    SystemClock::Instance());
   if (!server) {
     return server.error();

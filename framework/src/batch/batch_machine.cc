@@ -82,7 +82,7 @@ void BatchMachine::Released(const Status& status) {
     case ReleaseRound::kEarlier:
       return RestoreCarried();
     case ReleaseRound::kPrefix:
-      return RecordDoubts();
+      return RecordUncertain();
     case ReleaseRound::kLast:
       return FollowOriginals();
   }
@@ -167,10 +167,10 @@ void BatchMachine::JudgeAll() {
   }
   round_ = ReleaseRound::kPrefix;
   CollectReleases(Part::kUndo);
-  releases_.empty() ? RecordDoubts() : void(step_ = BatchStep::kRelease);
+  releases_.empty() ? RecordUncertain() : void(step_ = BatchStep::kRelease);
 }
 
-void BatchMachine::RecordDoubts() {
+void BatchMachine::RecordUncertain() {
   uncertain_.clear();
   for (size_t i = 0; i < items_.size() && policy_.level == Level::kOpaque; i++) {
     if (progress_[i].part == Part::kRun && IsUncertain(i)) {

@@ -12,7 +12,7 @@ void BatchMachine::CompleteDone() {
   for (size_t i = 0; i < items_.size(); i++) {
     if (progress_[i].part == Part::kComplete) {
       progress_[i].request = static_cast<uint32_t>(completions_.size());
-      AskToComplete(i);
+      AddCompletion(i);
     }
   }
   singly_ = false;
@@ -20,7 +20,7 @@ void BatchMachine::CompleteDone() {
   completions_.empty() ? JournalRefused() : void(step_ = BatchStep::kComplete);
 }
 
-void BatchMachine::AskToComplete(size_t i) {
+void BatchMachine::AddCompletion(size_t i) {
   CompleteRequest& completion = completions_.emplace_back();
   completion.id = items_[i].id;
   completion.token = items_[i].token;
@@ -39,7 +39,7 @@ void BatchMachine::Completed(const Status& status) {
     if (invalid && !settlements_[alone_].text.empty()) {
       DropResult(alone_);  // all else that is in the request was good enough for the claim
       completions_.clear();
-      return AskToComplete(alone_);
+      return AddCompletion(alone_);
     }
     CompletedOne(alone_, status, changes_[0]);
     return CompleteNext(alone_ + 1);
@@ -105,7 +105,7 @@ void BatchMachine::CompleteNext(size_t from) {
   completions_.clear();
   for (alone_ = from; alone_ < items_.size(); alone_++) {
     if (progress_[alone_].part == Part::kComplete) {
-      return AskToComplete(alone_);
+      return AddCompletion(alone_);
     }
   }
   JournalRefused();

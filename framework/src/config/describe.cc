@@ -261,7 +261,7 @@ void DescribeLocks(const ServiceOptions& options, Lines& lines) {
   lines.Add("lease", locks.lease);
   std::string needs;
   for (const LockNeed& need : kLockNeeds) {
-    if (locks.needs.*need.asked) {
+    if (locks.needs.*need.requested) {
       needs.append(needs.empty() ? "[" : ", ").append(need.name);
     }
   }

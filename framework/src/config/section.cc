@@ -133,14 +133,14 @@ const Section::Entry* Section::Find(std::string_view name) const {
   return found != entries_.end() ? &*found : nullptr;
 }
 
-Section::Entry* Section::Ask(std::string_view name) {
-  if (std::find(asked_.begin(), asked_.end(), name) == asked_.end()) {
-    asked_.push_back(name);
-    findings_.Asked(PathOf(name));
+Section::Entry* Section::LookUp(std::string_view name) {
+  if (std::find(requested_.begin(), requested_.end(), name) == requested_.end()) {
+    requested_.push_back(name);
+    findings_.NoteRequested(PathOf(name));
   }
   for (Entry& entry : entries_) {
     if (entry.name == name) {
-      entry.asked = true;
+      entry.requested = true;
       findings_.Place(PathOf(name), entry.place());
       return &entry;
     }
@@ -157,7 +157,7 @@ std::string Section::Shown(std::string_view name) const {
 }
 
 void Section::Require(std::string_view name, std::string_view why) {
-  if (Ask(name) == nullptr && is_map_) {
+  if (LookUp(name) == nullptr && is_map_) {
     findings_.Add(mark_, Shown(name) + " is missing: " + std::string(why), PathOf(name));
   }
 }
@@ -168,7 +168,7 @@ void Section::Blame(std::string_view name, const std::string& text) {
 }
 
 void Section::Forbid(std::string_view name, std::string_view why) {
-  if (Ask(name) != nullptr) {
+  if (LookUp(name) != nullptr) {
     Blame(name, "has no meaning here: " + std::string(why));
   }
 }
@@ -193,7 +193,7 @@ std::optional<std::string> Section::Scalar(const YAML::Node& node, std::string_v
 }
 
 std::optional<std::string> Section::ScalarOf(std::string_view name, SecretPlace place) {
-  const Entry* entry = Ask(name);
+  const Entry* entry = LookUp(name);
   return entry != nullptr ? Scalar(entry->value, name, place) : std::nullopt;
 }
 
@@ -253,7 +253,7 @@ bool Section::Texts(std::string_view name, std::vector<std::string>& out) {
     }
     return read;
   }
-  Ask(name);
+  LookUp(name);
   std::vector<std::string> list;
   for (const auto& node : entry->value) {
     const std::optional<std::string> value = Scalar(node, name, SecretPlace::kNo);
@@ -369,7 +369,7 @@ void Section::FreePairs(std::string_view name, Pairs& out, bool (*secret)(std::s
 }
 
 Section Section::Sub(std::string_view name) {
-  const Entry* entry = Ask(name);
+  const Entry* entry = LookUp(name);
   Section sub(entry != nullptr ? entry->value : YAML::Node(YAML::NodeType::Undefined), PathOf(name),
               sources_, findings_);
   if (entry == nullptr) {
@@ -385,7 +385,7 @@ bool Section::IsMap(std::string_view name) const {
 
 void Section::Finish(std::string_view (*hint)(std::string_view key)) {
   for (const Entry& entry : entries_) {
-    if (entry.asked) {
+    if (entry.requested) {
       continue;
     }
     std::string text = "unknown key " + Quoted(entry.name);
@@ -394,7 +394,7 @@ void Section::Finish(std::string_view (*hint)(std::string_view key)) {
     const std::string elsewhere = findings_.Elsewhere(entry.name);
     text += !known.empty()       ? "; " + std::string(known)
             : !elsewhere.empty() ? elsewhere
-                                 : DidYouMean(entry.name, asked_);
+                                 : DidYouMean(entry.name, requested_);
     findings_.Add(entry.mark, std::move(text), PathOf(entry.name));
   }
 }

@@ -48,8 +48,8 @@ class Findings {
   void AddAt(const std::string& path, const std::string& text);
   bool empty() const { return found_.empty(); }
   // Every path that was asked for, whether it was there or not.
-  void Asked(std::string path) { asked_.insert(std::move(path)); }
-  const std::set<std::string>& asked() const { return asked_; }
+  void NoteRequested(std::string path) { requested_.insert(std::move(path)); }
+  const std::set<std::string>& requested() const { return requested_; }
   // All paths that a file may hold, to say where a misplaced key belongs.
   void Learn(std::set<std::string> known) { known_ = std::move(known); }
   // "; it belongs under `window:`" of a key that is unknown where it stands, or nothing.
@@ -63,7 +63,7 @@ class Findings {
   std::string file_name_;
   std::vector<FileMistake> found_;
   std::map<std::string, YAML::Mark> places_;
-  std::set<std::string> asked_;
+  std::set<std::string> requested_;
   std::set<std::string> known_;
 };
 
@@ -82,7 +82,7 @@ class Section {
   // Refuses the key, where it has no meaning beside another one.
   void Forbid(std::string_view name, std::string_view why);
   // Takes the key, whatever it says, where what it means is not known.
-  void Pass(std::string_view name) { Ask(name); }
+  void Pass(std::string_view name) { LookUp(name); }
 
   // Each reads the key if it is there. True: the option has a new value.
   bool Text(std::string_view name, std::string& out);
@@ -120,13 +120,13 @@ class Section {
     std::string name;
     YAML::Mark mark;
     YAML::Node value;
-    bool asked = false;
+    bool requested = false;
     // Where an error about the value is shown.
     YAML::Mark place() const { return value.IsScalar() ? value.Mark() : mark; }
   };
 
   const Entry* Find(std::string_view name) const;
-  Entry* Ask(std::string_view name);
+  Entry* LookUp(std::string_view name);
   std::string PathOf(std::string_view name) const;
   // For people, as a name may hold any bytes.
   std::string Shown(std::string_view name) const;
@@ -149,7 +149,7 @@ class Section {
   Findings& findings_;
   bool is_map_ = true;  // of what is no mapping, nothing is missing either
   std::vector<Entry> entries_;
-  std::vector<std::string_view> asked_;  // literals of the reading code, or names of entries
+  std::vector<std::string_view> requested_;  // literals of the reading code, or names of entries
 };
 
 template <class N>
@@ -193,7 +193,7 @@ void Section::Flags(std::string_view name, S& out, const Row (&rows)[N]) {
     names[i] = rows[i].name;
   }
   for (const size_t index : ChoicesOf(name, names)) {
-    out.*rows[index].asked = true;
+    out.*rows[index].requested = true;
   }
 }
 

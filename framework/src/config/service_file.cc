@@ -17,12 +17,12 @@ namespace {
 
 // The code that reads the options is their schema: every path that it asks for.
 std::set<std::string> AllPaths(const ConfigSources& sources) {
-  Findings asked("");
+  Findings requested("");
   ServiceOptions unused;
   // What is asked for only where it stands.
-  Section file(YAML::Load("{kafka: {}, window: {id: {}}, reject: {}}"), "", sources, asked);
+  Section file(YAML::Load("{kafka: {}, window: {id: {}}, reject: {}}"), "", sources, requested);
   ReadService(file, unused);
-  return asked.asked();
+  return requested.requested();
 }
 
 Result<std::string> TextOf(const std::string& path) {

@@ -282,8 +282,8 @@ void CheckLocks(const ServiceOptions& options, Rules& rules) {
   }
   rules.Demand(locks.space.empty() || one, "locks.space",
                "has no meaning without `locks.at`: in a catalogue the application has its own");
-  const auto asked = [&](const LockNeed& need) { return locks.needs.*need.asked; };
-  rules.Demand(locks.any() || std::none_of(std::begin(kLockNeeds), std::end(kLockNeeds), asked),
+  const auto requested = [&](const LockNeed& need) { return locks.needs.*need.requested; };
+  rules.Demand(locks.any() || std::none_of(std::begin(kLockNeeds), std::end(kLockNeeds), requested),
                "locks.needs", "has no meaning without a store: `locks.catalogue` or `locks.at`");
   rules.Demand(!catalogue || IsApplicationName(locks.application), "locks.application",
                "must be the name under which the catalogue knows this service");

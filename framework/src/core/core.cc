@@ -73,7 +73,7 @@ void Core::CommitAnswered(PartitionId partition, uint64_t number, CommitReply re
 }
 
 void Core::Revoke(PartitionId partition, BootTime deadline, BootTime now) {
-  impl_->NoteDoubts(partition);  // its last commit may be asked for at once
+  impl_->NoteUncertainQueued(partition);  // its last commit may be asked for at once
   impl_->At(partition).Revoke(deadline, now, impl_->actions_);
   impl_->HandBackQueued(partition);
 }

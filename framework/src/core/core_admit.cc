@@ -133,7 +133,7 @@ void Core::Impl::Admit(PartitionId id, std::span<const Arrival> arrivals) {
 // Before queued deliveries are handed back: the last commit names those that a handler may have
 // begun (rule 11). An earlier copy of a begun message is one of them, since the next owner comes to
 // that copy first.
-void Core::Impl::NoteDoubts(PartitionId id) {
+void Core::Impl::NoteUncertainQueued(PartitionId id) {
   if (!options_.suspects) {
     return;
   }
@@ -160,7 +160,7 @@ void Core::Impl::NoteDoubts(PartitionId id) {
     const auto copy = begun.find(delivery.id_hash);
     const bool before_copy = copy != begun.end() && delivery.offset < copy->second;
     if ((delivery.carried.touched || before_copy) && !owed && partition.Current(delivery.epoch)) {
-      partition.in_doubt.push_back(delivery.offset);
+      partition.uncertain_offsets.push_back(delivery.offset);
     }
   });
 }
@@ -185,7 +185,7 @@ void Core::Impl::HandBackQueued(PartitionId id) {
   std::vector<uint32_t> live;
   lanes_.ForEach([&](uint32_t lane) { live.push_back(lane); });
   std::sort(live.begin(), live.end());  // the hash differs by process, a trace must not
-  NoteDoubts(id);
+  NoteUncertainQueued(id);
   for (const uint32_t lane : live) {
     lanes_.Filter(lane, gone);  // `gone` itself spares what a batch still has
   }

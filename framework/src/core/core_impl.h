@@ -24,7 +24,7 @@ class Core::Impl {
   // core_admit.cc
   uint32_t Credit(PartitionState& partition);
   void Admit(PartitionId id, std::span<const Arrival> arrivals);
-  void NoteDoubts(PartitionId id);
+  void NoteUncertainQueued(PartitionId id);
   void HandBackQueued(PartitionId id);
 
   // core_batch.cc
@@ -95,7 +95,7 @@ class Core::Impl {
   void SetAsideForId(uint32_t index, uint64_t id_hash);
   void Keep(Delivery& delivery, uint32_t slot, Settlement& settlement);
   void Finish(Delivery& delivery, const Settlement& settlement);
-  void NoteDoubt(PartitionState& partition, const Delivery& delivery);
+  void NoteUncertain(PartitionState& partition, const Delivery& delivery);
   void NoteWait(const Delivery& delivery, const Settlement& settlement, BootTime now);
   OpenMessage Describe(const Delivery& delivery, uint32_t slot) const;
   void ReleaseId(Delivery& delivery);

@@ -62,7 +62,7 @@ void Core::Impl::Settle(std::span<Settlement> settlements, BootTime now) {
     } else {
       NoteWait(delivery, settlement, now);
       Keep(delivery, settlement.slot, settlement);
-      NoteDoubt(partition, delivery);
+      NoteUncertain(partition, delivery);
       // One that stops its partition is not settled any further: it is handed back.
       partition.counts.conflict +=
           settlement.fate == DeliveryFate::kStop && settlement.conflict ? 1 : 0;
@@ -118,9 +118,9 @@ void Core::Impl::Account(PartitionState& partition, const Settlement& settlement
 
 // A delivery that goes back though its handler may have had its effect: the last commit names it
 // (rule 11). Noted before BatchEnded(), which may ask for that commit.
-void Core::Impl::NoteDoubt(PartitionState& partition, const Delivery& delivery) {
+void Core::Impl::NoteUncertain(PartitionState& partition, const Delivery& delivery) {
   if (options_.suspects && delivery.carried.touched && partition.GivesUpQueued()) {
-    partition.in_doubt.push_back(delivery.offset);
+    partition.uncertain_offsets.push_back(delivery.offset);
   }
 }
 
@@ -201,7 +201,7 @@ void Core::Impl::EndBatch(uint32_t index, BootTime now) {
       return false;
     }
     if (!delivery.finished) {
-      NoteDoubt(partition, delivery);
+      NoteUncertain(partition, delivery);
       partition.counts.handed_back++;
       partition.counts.open--;
       ReleaseId(delivery);

@@ -83,7 +83,7 @@ void PartitionState::Assign(const AssignFacts& facts, BootTime now, Actions& act
   told_to_ = options_.suspects ? ToldTo(facts) : 0;
   reserve_.Start(facts.start,
                  facts.suspects.empty() ? facts.start : facts.suspects.ranges().back().to);
-  in_doubt.clear();
+  uncertain_offsets.clear();
   epoch_++;
   running = 0;
   committed_ = -1;
@@ -364,7 +364,7 @@ void PartitionState::NameUnfinished() {
   if (!options_.suspects) {
     return;
   }
-  begun.insert(begun.end(), in_doubt.begin(), in_doubt.end());
+  begun.insert(begun.end(), uncertain_offsets.begin(), uncertain_offsets.end());
   const int64_t frontier = frontier_.Advance();
   const OffsetMap left = RestOf(facts_.suspects, frontier);
   begun_to_ = left.empty() ? 0 : left.ranges().back().to;

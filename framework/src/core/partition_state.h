@@ -98,7 +98,7 @@ class PartitionState {
   // Filled by the core at the end of a drain: what still runs or has no marker yet (rule 21).
   std::function<std::vector<int64_t>()> running_offsets;
   // Handed back under the present assignment, though a handler may have had its effect.
-  std::vector<int64_t> in_doubt;
+  std::vector<int64_t> uncertain_offsets;
 
   uint32_t unfinished = 0;  // admitted in any epoch and not settled for good
   uint32_t running = 0;     // of the current epoch: with a worker, or handled without a marker yet

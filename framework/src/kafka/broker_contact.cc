@@ -12,11 +12,11 @@ namespace {
 
 constexpr microseconds kSayUnreachedEvery{10'000'000};
 constexpr microseconds kSaySilentEvery{30'000'000};
-constexpr microseconds kContactAskedAfter{1'000'000};  // the first time
-constexpr microseconds kContactAskedEvery{5'000'000};
+constexpr microseconds kContactQueriedAfter{1'000'000};  // the first time
+constexpr microseconds kContactQueriedEvery{5'000'000};
 constexpr milliseconds kContactAnswerWithin{5'000};
 // The answer to a member that has left since may never be read.
-constexpr microseconds kContactAskLost{15'000'000};
+constexpr microseconds kContactQueryLost{15'000'000};
 constexpr microseconds kSilentAfter{20'000'000};
 
 using TextPtr =
@@ -73,7 +73,7 @@ void BrokerContact::Look(rd_kafka_t* client) {
     reached_ = cluster != nullptr;
     if (reached_) {
       NoteAnswer();
-      ask_at_ = since_ + kContactAskedAfter;
+      query_at_ = since_ + kContactQueriedAfter;
     }
   }
   if (!reached_) {
@@ -95,26 +95,26 @@ void BrokerContact::Say(const char* what, microseconds again_after) {
        {"seconds", std::chrono::duration_cast<std::chrono::seconds>(MissingFor()).count()}});
 }
 
-void BrokerContact::Ask(rd_kafka_t* client, const std::string& topic, rd_kafka_queue_t* replies) {
+void BrokerContact::Query(rd_kafka_t* client, const std::string& topic, rd_kafka_queue_t* replies) {
   const BootTime now = clock_.Boot();
   const bool doubtful = !denied_ || failed_ || silent_;
-  if (!reached_ || now < ask_at_ || !doubtful) {
+  if (!reached_ || now < query_at_ || !doubtful) {
     return;
   }
   const ContactResourcePtr resource(
       rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topic.c_str()));
-  rd_kafka_ConfigResource_t* asked_about = resource.get();
+  rd_kafka_ConfigResource_t* topic_resource = resource.get();
   const ContactQuestionPtr question(
       rd_kafka_AdminOptions_new(client, RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS));
   char why[256];
   rd_kafka_AdminOptions_set_request_timeout(question.get(), Millis(kContactAnswerWithin), why,
                                             sizeof why);
   rd_kafka_AdminOptions_set_opaque(question.get(), this);
-  rd_kafka_DescribeConfigs(client, &asked_about, 1, question.get(), replies);
-  ask_at_ = now + kContactAskLost;
+  rd_kafka_DescribeConfigs(client, &topic_resource, 1, question.get(), replies);
+  query_at_ = now + kContactQueryLost;
 }
 
-bool BrokerContact::Asked(rd_kafka_event_t* event) const {
+bool BrokerContact::IsReply(rd_kafka_event_t* event) const {
   return rd_kafka_event_opaque(event) == this;
 }
 
@@ -139,7 +139,7 @@ void BrokerContact::NoteAnswer() {
         {{"seconds", std::chrono::duration_cast<std::chrono::seconds>(MissingFor()).count()}});
   }
   since_ = clock_.Boot();
-  ask_at_ = since_ + kContactAskedEvery;
+  query_at_ = since_ + kContactQueriedEvery;
   silent_ = false;
   failed_ = false;
   all_down_ = false;
@@ -147,7 +147,7 @@ void BrokerContact::NoteAnswer() {
 
 void BrokerContact::NoteSilence() {
   const BootTime now = clock_.Boot();
-  ask_at_ = now + kContactAskedEvery;
+  query_at_ = now + kContactQueriedEvery;
   if (!silent_ && (all_down_ || (answers_ && now - since_ >= kSilentAfter))) {
     silent_ = true;
     say_at_ = now;

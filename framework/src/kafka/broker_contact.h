@@ -34,9 +34,9 @@ class BrokerContact {
   void Look(rd_kafka_t* client);
   // In each round: asks about the topic when it is time. The answer is an event
   // DESCRIBECONFIGS_RESULT on `replies`.
-  void Ask(rd_kafka_t* client, const std::string& topic, rd_kafka_queue_t* replies);
+  void Query(rd_kafka_t* client, const std::string& topic, rd_kafka_queue_t* replies);
   // Whether the event answers a question of ours.
-  bool Asked(rd_kafka_event_t* event) const;
+  bool IsReply(rd_kafka_event_t* event) const;
   void Answered(rd_kafka_event_t* event);
   // How a question ended. `refused`: the right to ask it is missing.
   void Heard(rd_kafka_resp_err_t code, bool refused);
@@ -55,7 +55,7 @@ class BrokerContact {
   const Clock& clock_;
   BootTime since_;  // the last answer; until one came, the start
   BootTime say_at_;
-  BootTime ask_at_{};
+  BootTime query_at_{};
   std::string last_error_;
   bool reached_ = false;   // ever
   bool silent_ = false;    // reached, and no broker answers any more

@@ -16,7 +16,7 @@ using BrokerAnswer =
     std::unique_ptr<const rd_kafka_metadata_t, DestroyedBy<rd_kafka_metadata_destroy>>;
 
 // About the topics that the client has a handle of.
-Result<BrokerAnswer> AskBrokers(rd_kafka_t* client, milliseconds within) {
+Result<BrokerAnswer> QueryBrokers(rd_kafka_t* client, milliseconds within) {
   const rd_kafka_metadata_t* found = nullptr;
   const auto code = rd_kafka_metadata(client, 0, nullptr, &found, Millis(within));
   BrokerAnswer answer(found);
@@ -53,15 +53,15 @@ Result<BrokerLook> LookAtBrokers(const RuntimeOptions& options, milliseconds wit
     handles.emplace_back(rd_kafka_topic_new(client->get(), name.c_str(), nullptr));
   }
   // The first answer comes after the connection.
-  if (const auto connected = AskBrokers(client->get(), within); !connected) {
+  if (const auto connected = QueryBrokers(client->get(), within); !connected) {
     return connected.error();
   }
-  const BootTime asked = BootNow();
-  const auto answer = AskBrokers(client->get(), within);
+  const BootTime sent = BootNow();
+  const auto answer = QueryBrokers(client->get(), within);
   if (!answer) {
     return answer.error();
   }
-  BrokerLook look{.brokers = (*answer)->broker_cnt, .answer_in = BootNow() - asked};
+  BrokerLook look{.brokers = (*answer)->broker_cnt, .answer_in = BootNow() - sent};
   for (const std::string& name : options.kafka.topics) {
     look.topics.push_back(LookOf(name, **answer));
   }

@@ -37,8 +37,8 @@ const char* PolicyOf(const rd_kafka_ConfigResource_t* topic) {
 
 }  // namespace
 
-void CleanupPolicies::Ask(rd_kafka_t* client, const std::vector<std::string>& topics,
-                          rd_kafka_queue_t* replies) {
+void CleanupPolicies::Query(rd_kafka_t* client, const std::vector<std::string>& topics,
+                            rd_kafka_queue_t* replies) {
   std::vector<ResourcePtr> resources;
   std::vector<rd_kafka_ConfigResource_t*> requests;
   for (const std::string& topic : topics) {

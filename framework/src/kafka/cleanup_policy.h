@@ -17,7 +17,7 @@ class CleanupPolicies {
  public:
   // Asks for the topics' cleanup.policy. The answer is an event DESCRIBECONFIGS_RESULT on
   // `replies`, within 5 s, also where no broker answers. Never blocks.
-  void Ask(rd_kafka_t* client, const std::vector<std::string>& topics, rd_kafka_queue_t* replies);
+  void Query(rd_kafka_t* client, const std::vector<std::string>& topics, rd_kafka_queue_t* replies);
   // Says in the log what the answer means for a window that is completed from these topics.
   void Answered(rd_kafka_event_t* event);
 

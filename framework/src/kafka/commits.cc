@@ -61,7 +61,7 @@ bool Commits::Look(uint64_t number, const Batch& batch) {
   if (list->cnt == 0) {
     return false;
   }
-  looks_.Ask(number, std::move(list));
+  looks_.Query(number, std::move(list));
   return true;
 }
 

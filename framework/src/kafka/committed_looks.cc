@@ -13,8 +13,8 @@
 namespace oncemq {
 
 struct CommittedLooks::Shared {
-  Shared(rd_kafka_t* handle, int wake_fd, milliseconds time, Call asked_by)
-      : client(handle), wake(wake_fd), within(time), call(std::move(asked_by)) {}
+  Shared(rd_kafka_t* handle, int wake_fd, milliseconds time, Call query_call)
+      : client(handle), wake(wake_fd), within(time), call(std::move(query_call)) {}
 
   void Tell(Answer answer) REQUIRES(mutex) {
     answers.push_back(std::move(answer));
@@ -64,7 +64,7 @@ CommittedLooks::~CommittedLooks() {
   thread_->detach();
 }
 
-void CommittedLooks::Ask(uint64_t number, PartitionListPtr partitions) {
+void CommittedLooks::Query(uint64_t number, PartitionListPtr partitions) {
   if (!thread_) {
     thread_ = StartThread("oncemq-look", [shared = shared_] { Work(*shared); });
   }

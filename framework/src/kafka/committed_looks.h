@@ -42,7 +42,7 @@ class CommittedLooks {
     PartitionListPtr found;  // nothing in it is known where there is a code
   };
   // The number comes back with the answer.
-  void Ask(uint64_t number, PartitionListPtr partitions);
+  void Query(uint64_t number, PartitionListPtr partitions);
   std::vector<Answer> Take();
   // No call begins any more.
   void Stop();

@@ -79,7 +79,7 @@ Status KafkaSource::Join() {
     }
   }
   if (options_.catch_up > 0) {
-    member_->AskCleanupPolicies();
+    member_->QueryCleanupPolicies();
   }
   return member_->Subscribe();
 }
@@ -156,7 +156,7 @@ void KafkaSource::Rejoin() {
     return;
   }
   if (policies_.pending()) {
-    member_->AskCleanupPolicies();  // the answer to the former one may never be read
+    member_->QueryCleanupPolicies();  // the answer to the former one may never be read
   }
   former->Close();
   former_.push_back({std::move(former), clock_.Boot() + kLeaveWithin});

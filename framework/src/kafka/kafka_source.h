@@ -36,7 +36,7 @@ class KafkaSource final : public Source {
   void Commit(std::span<const CommitAction> commits) override { member_->Commit(commits); }
   void GiveBack(PartitionId partition) override { member_->GiveBack(partition); }
   void AssignAnew(PartitionId partition) override { member_->AssignAnew(partition); }
-  void AskAgain() override { member_->AskAgain(); }
+  void RetryPrepare() override { member_->RetryPrepare(); }
   void Refuse() override { member_->Refuse(); }
   void Rejoin() override;
   void Close() override { member_->Close(); }

@@ -74,7 +74,7 @@ void Member::Serve(SourceEvents& events) {
   TakeLooks(events);
   contact_.Look(client_.get());
   if (close_queue_ == nullptr) {
-    contact_.Ask(client_.get(), options_.kafka.topics.front(), queue_.get());
+    contact_.Query(client_.get(), options_.kafka.topics.front(), queue_.get());
     missing_.Look(client_.get(), queue_.get());
   }
   group_.answered_early = false;
@@ -140,9 +140,9 @@ void Member::OnEvent(rd_kafka_event_t* event, SourceEvents& events) {
 }
 
 void Member::OnDescribed(rd_kafka_event_t* event) {
-  if (contact_.Asked(event)) {
+  if (contact_.IsReply(event)) {
     contact_.Answered(event);
-  } else if (missing_.Asked(event)) {
+  } else if (missing_.IsReply(event)) {
     missing_.Answered(event);
   } else {
     policies_.Answered(event);

@@ -45,7 +45,9 @@ class Member {
     return looked;
   }
   // Whether the topics are compacted is said in the log, later.
-  void AskCleanupPolicies() { policies_.Ask(client_.get(), options_.kafka.topics, queue_.get()); }
+  void QueryCleanupPolicies() {
+    policies_.Query(client_.get(), options_.kafka.topics, queue_.get());
+  }
   Status Subscribe();
   void Serve(SourceEvents& events);
   std::span<const PartitionId> readable() const { return readable_; }
@@ -55,7 +57,7 @@ class Member {
   void GiveBack(PartitionId id);
   void AssignAnew(PartitionId id);
   void Refuse();
-  void AskAgain() { resolve_at_ = clock_.Boot(); }
+  void RetryPrepare() { resolve_at_ = clock_.Boot(); }
   void Close();
   bool closed() const;
   // What the group has given and has not begun; Source::not_begun().
@@ -123,7 +125,7 @@ class Member {
   void NoteLoss();
   std::vector<PartitionId> Numbers(const rd_kafka_topic_partition_list_t& list);
   void Resolve(SourceEvents& events);
-  std::vector<Result<Assignment>> Ask(std::span<const PartitionName> names);
+  std::vector<Result<Assignment>> Query(std::span<const PartitionName> names);
   bool MayAnswerLater(PartitionId id, const Error& error);
   void Start(PartitionId id, int64_t read_from, int64_t start);
   // Where it fails, none of `fresh` is read.

@@ -14,7 +14,7 @@
 namespace oncemq {
 namespace {
 
-constexpr char kAsked[] = "the window is being asked what it knows";
+constexpr char kWindowQueried[] = "the window is being asked what it knows";
 constexpr microseconds kUnknownFor{30'000'000};  // brokers learn of a new topic one by one
 
 // Empty: there was no error.
@@ -65,14 +65,14 @@ void Member::OnAssign(const rd_kafka_topic_partition_list_t& list, SourceEvents&
   Resolve(events);
 }
 
-std::vector<Result<Assignment>> Member::Ask(std::span<const PartitionName> names) {
+std::vector<Result<Assignment>> Member::Query(std::span<const PartitionName> names) {
   const BootTime began = clock_.Boot();
   std::vector<Result<Assignment>> answers;
   if (!names.empty()) {
-    answers = starts_.Ask(names);
+    answers = starts_.Query(names);
   }
   const BootTime ended = clock_.Boot();
-  resolve_at_ = AskAgainAt(began, ended);
+  resolve_at_ = RetryAt(began, ended);
   return answers;
 }
 
@@ -88,39 +88,39 @@ bool Member::MayAnswerLater(PartitionId id, const Error& error) {
 // Finds out where the partitions start, and starts those whose answer is there. The others follow
 // when the broker answers: one silent broker must not hold up the whole group.
 void Member::Resolve(SourceEvents& events) {
-  const std::vector<PartitionId> asked = std::exchange(unresolved_, {});
+  const std::vector<PartitionId> queried = std::exchange(unresolved_, {});
   std::vector<PartitionName> names;
-  for (const PartitionId id : asked) {
+  for (const PartitionId id : queried) {
     names.push_back(table_.Name(id));
   }
   const bool first = group_.must_answer;
-  std::vector<Result<Assignment>> answers = Ask(names);
+  std::vector<Result<Assignment>> answers = Query(names);
   std::vector<PartitionId> fresh;
-  for (size_t i = 0; i < asked.size(); i++) {
+  for (size_t i = 0; i < queried.size(); i++) {
     if (answers[i]) {
       AssignFacts& facts = answers[i]->facts;
       facts.source = table_.Source(names[i].topic);
       facts.partition = names[i].partition;
-      const auto ready = events.Prepare(asked[i], names[i], *answers[i]);
+      const auto ready = events.Prepare(queried[i], names[i], *answers[i]);
       if (!ready) {
-        unresolved_.push_back(asked[i]);
+        unresolved_.push_back(queried[i]);
         // The reason of the last refusal says more than that it is asked again.
-        not_begun_.try_emplace(asked[i], NotBegun{names[i], kAsked, false});
+        not_begun_.try_emplace(queried[i], NotBegun{names[i], kWindowQueried, false});
         answers[i] = Error{};
         continue;
       }
       answers[i] = *ready ? std::move(answers[i]) : ready->error();
     }
     if (answers[i]) {
-      not_begun_.erase(asked[i]);
-      unknown_since_.erase(asked[i]);
+      not_begun_.erase(queried[i]);
+      unknown_since_.erase(queried[i]);
       const AssignFacts& facts = answers[i]->facts;
-      Start(asked[i], facts.read_from, facts.start);
-      readers_[asked[i]].log_end = answers[i]->log.end;
-      fresh.push_back(asked[i]);
-    } else if (MayAnswerLater(asked[i], answers[i].error())) {
-      unresolved_.push_back(asked[i]);
-      NotBegun& waits = not_begun_[asked[i]];
+      Start(queried[i], facts.read_from, facts.start);
+      readers_[queried[i]].log_end = answers[i]->log.end;
+      fresh.push_back(queried[i]);
+    } else if (MayAnswerLater(queried[i], answers[i].error())) {
+      unresolved_.push_back(queried[i]);
+      NotBegun& waits = not_begun_[queried[i]];
       const bool told = waits.why == answers[i].error().message;  // twice a second is too often
       waits = {names[i], answers[i].error().message, false};
       if (!told) {  // all partitions have the same reason, as a rule
@@ -129,7 +129,7 @@ void Member::Resolve(SourceEvents& events) {
                   {{"topic", names[i].topic}, {"partition", names[i].partition}});
       }
     } else {
-      not_begun_[asked[i]] = {names[i], answers[i].error().message, true};
+      not_begun_[queried[i]] = {names[i], answers[i].error().message, true};
       events.Incident(names[i], -1, answers[i].error().message);
     }
   }
@@ -139,14 +139,14 @@ void Member::Resolve(SourceEvents& events) {
   }
   if (first || !fresh.empty()) {
     const Status taken = TellAssigned(fresh, first);
-    for (size_t i = 0; i < asked.size() && !taken; i++) {
+    for (size_t i = 0; i < queried.size() && !taken; i++) {
       if (answers[i]) {
-        PutBack(asked[i], names[i], taken.error());
+        PutBack(queried[i], names[i], taken.error());
         answers[i] = taken.error();
       }
     }
   }
-  for (size_t i = 0; i < asked.size(); i++) {
+  for (size_t i = 0; i < queried.size(); i++) {
     if (!answers[i]) {
       continue;
     }
@@ -154,7 +154,7 @@ void Member::Resolve(SourceEvents& events) {
       Log(LogLevel::kWarn, "kafka", answers[i]->notice,
           {{"topic", names[i].topic}, {"partition", names[i].partition}});
     }
-    events.Assigned(asked[i], answers[i]->facts);
+    events.Assigned(queried[i], answers[i]->facts);
   }
 }
 

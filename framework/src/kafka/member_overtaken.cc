@@ -34,7 +34,7 @@ void Member::FollowLog(SourceEvents& events) {
   const BootTime now = clock_.Boot();
   const bool due = now >= follow_at_;
   if (due && !TakeOut()) {
-    follow_at_ = AskAgainAt(now, now);
+    follow_at_ = RetryAt(now, now);
     return;
   }
   if (group_.answered_early) {
@@ -95,7 +95,7 @@ void Member::FindLogStart(PartitionId id, SourceEvents& events) {
   const BootTime began = clock_.Boot();
   const auto log = starts_.Bounds(name.topic.c_str(), name.partition);
   if (!log) {
-    follow_at_ = AskAgainAt(began, clock_.Boot());
+    follow_at_ = RetryAt(began, clock_.Boot());
     Log(LogLevel::kWarn, "kafka", "where the log begins is not known yet",
         {{"topic", name.topic}, {"partition", name.partition}, {"error", ToString(log.error())}});
     if (!MayAnswerLater(id, log.error())) {
@@ -160,7 +160,7 @@ void Member::GoOnAt(PartitionId id, int64_t next) {
   reader.stopped = true;
   ListReadable();
   const BootTime now = clock_.Boot();
-  follow_at_ = AskAgainAt(now, now);
+  follow_at_ = RetryAt(now, now);
 }
 
 void Member::StopOvertaken(PartitionId id, const std::string& why, SourceEvents& events) {

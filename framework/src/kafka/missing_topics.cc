@@ -9,7 +9,7 @@
 namespace oncemq {
 namespace {
 
-constexpr microseconds kTopicsAskedEvery{5'000'000};
+constexpr microseconds kTopicsQueriedEvery{5'000'000};
 constexpr microseconds kTopicsRemindedEvery{30'000'000};
 constexpr milliseconds kTopicsAnswerWithin{5'000};
 
@@ -22,7 +22,7 @@ using TopicQuestionPtr =
 
 void MissingTopics::Suspect(std::string_view text) {
   suspected_ = true;
-  ask_at_ = clock_.Boot();
+  query_at_ = clock_.Boot();
   for (const std::string& topic : topics_) {
     // "Subscribed topic not available: NAME: Broker: Unknown topic or partition"
     if (text.find(": " + topic + ": ") != std::string_view::npos) {
@@ -58,8 +58,8 @@ void MissingTopics::Look(rd_kafka_t* client, rd_kafka_queue_t* replies) {
   if (missing_.empty() && !suspected_) {
     return;
   }
-  if (!asked_ && clock_.Boot() >= ask_at_) {
-    Ask(client, replies);
+  if (!queried_ && clock_.Boot() >= query_at_) {
+    Query(client, replies);
   }
   Remind();
 }
@@ -78,7 +78,7 @@ void MissingTopics::Remind() {
 }
 
 // At first about all topics: the client's words may not have named the right one.
-void MissingTopics::Ask(rd_kafka_t* client, rd_kafka_queue_t* replies) {
+void MissingTopics::Query(rd_kafka_t* client, rd_kafka_queue_t* replies) {
   std::vector<TopicResourcePtr> resources;
   std::vector<rd_kafka_ConfigResource_t*> requests;
   for (const std::string& topic : topics_) {
@@ -95,17 +95,17 @@ void MissingTopics::Ask(rd_kafka_t* client, rd_kafka_queue_t* replies) {
                                             sizeof why);
   rd_kafka_AdminOptions_set_opaque(question.get(), this);
   rd_kafka_DescribeConfigs(client, requests.data(), requests.size(), question.get(), replies);
-  asked_ = true;
+  queried_ = true;
   suspected_ = false;
-  ask_at_ = clock_.Boot() + kTopicsAskedEvery;
+  query_at_ = clock_.Boot() + kTopicsQueriedEvery;
 }
 
-bool MissingTopics::Asked(rd_kafka_event_t* event) const {
+bool MissingTopics::IsReply(rd_kafka_event_t* event) const {
   return rd_kafka_event_opaque(event) == this;
 }
 
 void MissingTopics::Answered(rd_kafka_event_t* event) {
-  asked_ = false;
+  queried_ = false;
   if (rd_kafka_event_error(event) != RD_KAFKA_RESP_ERR_NO_ERROR) {
     return;
   }

@@ -36,7 +36,7 @@ class MissingTopics {
   // on `replies`.
   void Look(rd_kafka_t* client, rd_kafka_queue_t* replies);
   // Whether the event answers a question of ours.
-  bool Asked(rd_kafka_event_t* event) const;
+  bool IsReply(rd_kafka_event_t* event) const;
   void Answered(rd_kafka_event_t* event);
 
   // The word of a broker.
@@ -51,14 +51,14 @@ class MissingTopics {
   };
   milliseconds For(const Gone& gone) const;
   void Note(const std::string& topic, bool told_by_broker);
-  void Ask(rd_kafka_t* client, rd_kafka_queue_t* replies);
+  void Query(rd_kafka_t* client, rd_kafka_queue_t* replies);
 
   const std::vector<std::string> topics_;
   const Clock& clock_;
   std::map<std::string, Gone> missing_;
   bool suspected_ = false;  // and not asked since
-  bool asked_ = false;      // the answer is still to come
-  BootTime ask_at_{};
+  bool queried_ = false;    // the answer is still to come
+  BootTime query_at_{};
   BootTime remind_at_{};
 };
 

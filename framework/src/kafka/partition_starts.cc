@@ -14,8 +14,8 @@ namespace {
 constexpr milliseconds kCommittedWithin{3'000};
 constexpr milliseconds kBoundsWithin{1'000};
 constexpr milliseconds kOneByOneWithin{1'000};  // no question begins later
-constexpr microseconds kAskAgain{500'000};
-constexpr int kPausePerAsking = 3;
+constexpr microseconds kQueryPause{500'000};
+constexpr int kPausePerQuery = 3;
 
 // The offsets of a time, or of one of the logs' ends, in one round trip to each leader.
 // rd_kafka_query_watermark_offsets would be the call for those, but it keeps no time-out: with a
@@ -49,7 +49,7 @@ Result<int64_t> OffsetAt(rd_kafka_t* client, const char* topic, int32_t partitio
 
 }  // namespace
 
-std::vector<Result<Assignment>> PartitionStarts::Ask(std::span<const PartitionName> names) {
+std::vector<Result<Assignment>> PartitionStarts::Query(std::span<const PartitionName> names) {
   std::vector<Result<Assignment>> answers;
   const auto committed = Committed(names);
   std::optional<Error> silent;
@@ -232,8 +232,8 @@ Result<uint64_t> PartitionStarts::Identity(const char* topic) {
   return StableHash(cluster_ + "/" + topic);
 }
 
-BootTime AskAgainAt(BootTime began, BootTime ended) {
-  return ended + std::max(kAskAgain, kPausePerAsking * (ended - began));
+BootTime RetryAt(BootTime began, BootTime ended) {
+  return ended + std::max(kQueryPause, kPausePerQuery * (ended - began));
 }
 
 }  // namespace oncemq

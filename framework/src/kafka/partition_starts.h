@@ -34,7 +34,7 @@ class PartitionStarts {
 
   // One answer for each name, in order. A transient error: ask again. kNotFound: ask again for a
   // while, the topic may be a new one. Others are incidents: the partition must not start.
-  std::vector<Result<Assignment>> Ask(std::span<const PartitionName> names);
+  std::vector<Result<Assignment>> Query(std::span<const PartitionName> names);
   // Of the log of one partition; errors as above.
   Result<LogBounds> Bounds(const char* topic, int32_t partition);
 
@@ -59,6 +59,6 @@ class PartitionStarts {
 // When to ask anew after an answer that was not there. The asking blocks, for seconds where a
 // broker is silent: the pause begins when it ends and is longer than it took, so that the
 // partitions of the other brokers keep most of the thread.
-BootTime AskAgainAt(BootTime began, BootTime ended);
+BootTime RetryAt(BootTime began, BootTime ended);
 
 }  // namespace oncemq

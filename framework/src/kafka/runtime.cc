@@ -67,7 +67,7 @@ class KafkaRuntime final : public Runtime {
     } else if (!crew.Spawn("oncemq-poll", poll)) {
       failure = "the system gives no thread";
     } else {
-      const std::stop_callback on_stop(stop, [this] { loop_->AskToStop(); });
+      const std::stop_callback on_stop(stop, [this] { loop_->RequestStop(); });
       loop_->WaitUntilEnded();
     }
     keeper.reset();

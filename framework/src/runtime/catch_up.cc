@@ -9,7 +9,7 @@
 namespace oncemq {
 namespace {
 
-constexpr microseconds kAskAgain{100'000};
+constexpr microseconds kRetryPause{100'000};
 
 }  // namespace
 
@@ -57,7 +57,7 @@ void CatchUp::End(PartitionId partition, std::vector<void*>& released) {
       held->clear();
     }
     progress.busy = false;
-    progress.asked = 0;
+    progress.requested = 0;
   }
 }
 
@@ -83,7 +83,7 @@ bool CatchUp::Waits(PartitionId partition, OwnerEpoch owner_epoch, BootTime now,
   if (progress.pending.empty()) {
     return progress.halted;
   }
-  if (now >= progress.retry_at && progress.asked == 0) {
+  if (now >= progress.retry_at && progress.requested == 0) {
     Put(partition, owner_epoch, now, released);
   }
   return !progress.pending.empty();
@@ -146,7 +146,7 @@ void CatchUp::Put(PartitionId partition, OwnerEpoch owner_epoch, BootTime now,
   changes_.assign(requests_.size(), MarkerChange::kMade);
   if (history_thread_ != nullptr) {
     HistoryThread::Restore job{.partition = partition,
-                               .number = progress.asked = ++asked_,
+                               .number = progress.requested = ++last_request_,
                                .requests = requests_,
                                .changes = changes_};
     job.ids.reserve(requests_.size());
@@ -163,10 +163,10 @@ void CatchUp::Put(PartitionId partition, OwnerEpoch owner_epoch, BootTime now,
 void CatchUp::Restored(const HistoryThread::Restore& answer, BootTime now,
                        std::vector<void*>& released) {
   Progress& progress = partitions_[answer.partition];
-  if (progress.asked != answer.number) {
+  if (progress.requested != answer.number) {
     return;  // of an assignment that is over
   }
-  progress.asked = 0;
+  progress.requested = 0;
   requests_ = answer.requests;
   changes_ = answer.changes;
   Take(progress, answer.made, now, released);
@@ -178,7 +178,7 @@ void CatchUp::Take(Progress& progress, const Status& restored, BootTime now,
   progress.failure.reset();
   if (!restored) {
     progress.failure = restored.error();
-    progress.retry_at = now + kAskAgain;
+    progress.retry_at = now + kRetryPause;
     return;
   }
   const size_t left_alone = KeepRefused(progress, released);
@@ -187,7 +187,7 @@ void CatchUp::Take(Progress& progress, const Status& restored, BootTime now,
   progress.count += count;
   restored_ += count;
   if (left_alone > 0) {
-    progress.retry_at = now + kAskAgain;
+    progress.retry_at = now + kRetryPause;
     if (!std::exchange(progress.told, true)) {
       Log(LogLevel::kWarn, "runtime",
           "ids below the start may still be running; the partition waits for them",

@@ -109,7 +109,7 @@ class CatchUp {
     BootTime began{};
     BootTime retry_at{};
     std::optional<Error> failure;  // of the last putting
-    uint64_t asked = 0;            // number of the one that is with the history thread; 0: none is
+    uint64_t requested = 0;        // number of the one that is with the history thread; 0: none is
     bool told = false;             // that ids are left alone
     std::vector<Arrival> pending;  // ids that are not in the window yet
     std::vector<Arrival> behind;   // what came right after them
@@ -124,7 +124,7 @@ class CatchUp {
   Window* const window_;
   StoreErrors& errors_;
   HistoryThread* const history_thread_;
-  uint64_t asked_ = 0;
+  uint64_t last_request_ = 0;
   std::vector<Progress> partitions_;
   std::vector<RestoreRequest> requests_;
   std::vector<MarkerChange> changes_;

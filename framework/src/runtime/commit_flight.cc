@@ -8,20 +8,20 @@
 
 namespace oncemq {
 
-void CommitFlight::Ask(CommitAction commit) {
+void CommitFlight::Request(CommitAction commit) {
   // Nothing is committed for an assignment lost after the core asked.
   if (partitions_.Runs(commit.partition, commit.epoch)) {
-    asked_.push_back(std::move(commit));
+    requested_.push_back(std::move(commit));
   }
 }
 
 void CommitFlight::Send() {
-  for (CommitAction& commit : asked_) {
+  for (CommitAction& commit : requested_) {
     if (!Announce(commit)) {
       ready_.push_back(std::move(commit));
     }
   }
-  asked_.clear();
+  requested_.clear();
   if (!ready_.empty()) {
     poll_.source->Commit(ready_);
     ready_.clear();
@@ -94,7 +94,7 @@ void CommitFlight::Announced(HistoryThread::Announce& job) {
 bool CommitFlight::End(const GiveBackAction& action) {
   State& flight = partitions_[action.partition].flight;
   const auto dropped = std::erase_if(
-      asked_, [&](const CommitAction& commit) { return commit.partition == action.partition; });
+      requested_, [&](const CommitAction& commit) { return commit.partition == action.partition; });
   const bool unsent = dropped > 0 || flight.with_store_since;
   flight.in_doubt = action.leave_group && (!unsent || flight.unknown);
   return flight.in_doubt;

@@ -41,7 +41,7 @@ class CommitFlight {
   CommitFlight(PollState& poll, AssignedPartitions& partitions)
       : poll_(poll), partitions_(partitions) {}
 
-  void Ask(CommitAction commit);
+  void Request(CommitAction commit);
   // The commits asked for or announced since the last call.
   void Send();
   // The partition is given back. True: in doubt.
@@ -63,7 +63,7 @@ class CommitFlight {
 
   PollState& poll_;
   AssignedPartitions& partitions_;
-  std::vector<CommitAction> asked_;
+  std::vector<CommitAction> requested_;
   std::vector<CommitAction> ready_;
 };
 

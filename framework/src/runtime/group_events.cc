@@ -223,7 +223,7 @@ void GroupEvents::Failed(const std::string& why) {
   for (PartitionId id = 0; id < partitions_.size(); id++) {
     Lost(id);
   }
-  poll_.stop_asked.store(true);
+  poll_.stop_requested.store(true);
 }
 
 void GroupEvents::CloseStores() {

@@ -73,7 +73,7 @@ void Keeper::Run() {
     for (const JobPtr& job : jobs) {
       under_way |= Look(job);
     }
-    AskForRenewals();
+    QueueRenewals();
     MutexLock lock(mutex_);
     if (ending_) {
       return;
@@ -118,7 +118,7 @@ void Keeper::TellStop(Job& job, const std::stop_source& stop) {
 
 // A slow server delays no stop and no take-over. On disk each batch is renewed by itself: a store
 // of one partition that fails says nothing about the others.
-void Keeper::AskForRenewals() {
+void Keeper::QueueRenewals() {
   if (due_.empty()) {
     return;
   }
@@ -168,7 +168,7 @@ void Keeper::RunRenewals() {
 }
 
 void Keeper::Renew(std::span<const Renewal> renewals) {
-  if (const Status renewed = Ask(renewals); !renewed) {
+  if (const Status renewed = SendRenewals(renewals); !renewed) {
     Split(renewals, renewed.error());
   }
 }
@@ -189,19 +189,19 @@ void Keeper::Split(std::span<const Renewal> renewals, const Error& why) {
   }
   const size_t half = renewals.size() / 2;
   const std::array halves{renewals.first(half), renewals.subspan(half)};
-  const std::array asked{Ask(halves[0]), Ask(halves[1])};
-  const bool outage = std::all_of(asked.begin(), asked.end(), [](const Status& one) {
+  const std::array answers{SendRenewals(halves[0]), SendRenewals(halves[1])};
+  const bool outage = std::all_of(answers.begin(), answers.end(), [](const Status& one) {
     return !one && IsTransient(one.error());
   });
   for (size_t i = 0; i < halves.size(); i++) {
-    if (!asked[i]) {
-      outage ? NotRenewed(halves[i], asked[i].error()) : Split(halves[i], asked[i].error());
+    if (!answers[i]) {
+      outage ? NotRenewed(halves[i], answers[i].error()) : Split(halves[i], answers[i].error());
     }
   }
 }
 
 // A batch is told to stop if one of its claims belongs to somebody else now.
-Status Keeper::Ask(std::span<const Renewal> renewals) {
+Status Keeper::SendRenewals(std::span<const Renewal> renewals) {
   std::vector<RenewRequest> requests;
   for (const Renewal& renewal : renewals) {
     for (const HeldClaim& claim : renewal.claims) {

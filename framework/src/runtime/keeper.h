@@ -59,11 +59,11 @@ class Keeper {
   void Run();
   bool Look(const JobPtr& job);
   void TellStop(Job& job, const std::stop_source& stop);
-  void AskForRenewals();
+  void QueueRenewals();
   void RunRenewals();
   void Renew(std::span<const Renewal> renewals);
   void Split(std::span<const Renewal> renewals, const Error& why);
-  Status Ask(std::span<const Renewal> renewals);
+  Status SendRenewals(std::span<const Renewal> renewals);
   void NotRenewed(std::span<const Renewal> renewals, const Error& why);
 
   const Options options_;

@@ -66,7 +66,7 @@ void PollLoop::Poll() {
 // False: another thread polls now, and nothing of this object may be touched.
 bool PollLoop::Round() {
   poll_.Now();
-  if (poll_.stop_asked.load(std::memory_order_relaxed) && !group_.stopping()) {
+  if (poll_.stop_requested.load(std::memory_order_relaxed) && !group_.stopping()) {
     BeginStop();
   }
   poll_.source->Serve(group_);
@@ -208,7 +208,7 @@ void PollLoop::Act() {
       if (const auto* raise = std::get_if<RaiseOwnerEpochAction>(&action)) {
         partitions_.Raise(*raise);
       } else if (auto* commit = std::get_if<CommitAction>(&action)) {
-        flight_.Ask(std::move(*commit));
+        flight_.Request(std::move(*commit));
       } else if (const auto* give_back = std::get_if<GiveBackAction>(&action)) {
         group_.GiveBack(*give_back);
       } else if (const auto* stop = std::get_if<StopAction>(&action)) {
@@ -230,7 +230,7 @@ bool PollLoop::TakeAnswers() {
       partitions_.Raised(*raise);
     } else if (auto* open = std::get_if<HistoryThread::Open>(&job)) {
       poll_.stores->Opened(*open, poll_.now);
-      poll_.source->AskAgain();
+      poll_.source->RetryPrepare();
     } else if (auto* announce = std::get_if<HistoryThread::Announce>(&job)) {
       flight_.Announced(*announce);
     } else if (const auto* restore = std::get_if<HistoryThread::Restore>(&job)) {
@@ -340,8 +340,8 @@ bool PollLoop::AtEnd() {
   return closing_ && (poll_.source->closed() || poll_.now >= end_by_);
 }
 
-void PollLoop::AskToStop() {
-  poll_.stop_asked.store(true);
+void PollLoop::RequestStop() {
+  poll_.stop_requested.store(true);
   poll_.parts.wake->Notify();
 }
 

@@ -25,7 +25,7 @@ class PollLoop {
   // The body of the poll thread. Returns at the end, or when another thread has taken over: one
   // that calls Poll() while our batch is demoted.
   void Poll();
-  void AskToStop();
+  void RequestStop();
   void WaitUntilEnded() { reporter_.WaitUntilEnded(); }
   RunReport Report() const { return reporter_.Report(); }
   StoreErrors& errors() { return poll_.errors; }

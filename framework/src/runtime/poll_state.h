@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // PollState: the things of a poll loop that all of its parts need.
 //
-// Thread safety: none; belongs to the poll thread. Any thread may use `errors` and `stop_asked`.
+// Thread safety: none; belongs to the poll thread. `errors` and `stop_requested`: any thread.
 #pragma once
 
 #include <atomic>
@@ -47,7 +47,7 @@ struct PollState {
   std::optional<CatchUp> catch_up = {};     // where the window may forget
   std::optional<WindowStores> stores = {};  // where it keeps the history of commits
   std::vector<void*> released = {};
-  std::atomic<bool> stop_asked = false;
+  std::atomic<bool> stop_requested = false;
   BootTime now{};
 
   BootTime Now() { return now = parts.clock->Boot(); }

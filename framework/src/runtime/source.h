@@ -57,8 +57,8 @@ class SourceEvents {
   // Partition -1: none of the group or topic of that name.
   virtual void Incident(const PartitionName& partition, int64_t offset, const std::string& why) = 0;
   // Before Assigned(): settles from where to read, by what the window knows of the partition.
-  // Nothing: the window is being asked; again after AskAgain(). Errors as from asking the broker:
-  // transient ones are asked again later, others are incidents.
+  // Nothing: the window has not answered yet; again after RetryPrepare(). Errors as of the broker:
+  // transient ones are tried again later, others are incidents.
   virtual std::optional<Status> Prepare(PartitionId partition, const PartitionName& name,
                                         Assignment& assignment) = 0;
   // What lies in [from, to), below the start of the assignment, is gone from the log: the window
@@ -103,7 +103,7 @@ class Source {
   virtual void AssignAnew(PartitionId partition) = 0;
 
   // Partitions that wait for Prepare() are asked about again by the next Serve().
-  virtual void AskAgain() {}
+  virtual void RetryPrepare() {}
   // Takes no new assignment from now on.
   virtual void Refuse() = 0;
   // Leaves the group and joins it again as a new member. Precondition: everything is given back.

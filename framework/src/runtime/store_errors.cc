@@ -8,7 +8,7 @@ namespace oncemq {
 namespace {
 
 // A renewal may succeed without an answer of the store: where there is nothing to renew.
-constexpr std::string_view kAsksNobody = "renew";
+constexpr std::string_view kMaySkipStore = "renew";
 
 int64_t InSeconds(microseconds time) {
   return std::chrono::duration_cast<std::chrono::seconds>(time).count();
@@ -20,7 +20,7 @@ Status StoreErrors::Window(std::string_view call, size_t requests, Status status
   if (!status) [[unlikely]] {
     window_.fetch_add(1, std::memory_order_relaxed);
     WindowFailed(call, requests, status.error());
-  } else if (window_fails_.load(std::memory_order_relaxed) && call != kAsksNobody) [[unlikely]] {
+  } else if (window_fails_.load(std::memory_order_relaxed) && call != kMaySkipStore) [[unlikely]] {
     WindowSucceeded();
   }
   return status;

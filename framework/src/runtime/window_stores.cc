@@ -117,11 +117,11 @@ void WindowStores::CloseDue(BootTime now, const std::function<bool(PartitionId)>
   for (const PartitionId partition : due) {
     Close(partition);
   }
-  CloseUnasked(now);
+  CloseUnused(now);
 }
 
 // Stores opened for an assignment already over by then.
-void WindowStores::CloseUnasked(BootTime now) {
+void WindowStores::CloseUnused(BootTime now) {
   std::erase_if(opened_, [&](const auto& one) {
     const auto& [partition, answer] = one;
     if (!answer.known || now < answer.at + kGoodFor) {
@@ -138,7 +138,7 @@ void WindowStores::CloseAll() {
   while (!stores_.empty()) {
     Close(stores_.begin()->first);
   }
-  CloseUnasked(BootTime::max());
+  CloseUnused(BootTime::max());
 }
 
 }  // namespace oncemq

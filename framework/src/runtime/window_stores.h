@@ -80,7 +80,7 @@ class WindowStores {
   Status Fit(PartitionId partition, const PartitionName& name, const Result<StoreKnowledge>& known,
              Assignment& assignment);
   void CloseStore(const HistoryThread::Close& store);
-  void CloseUnasked(BootTime now);
+  void CloseUnused(BootTime now);
 
   Window* const window_;
   const Options options_;

@@ -22,7 +22,7 @@ namespace {
 
 static_assert(kExitAtOnce == StopSignals::kEndedAtOnce);
 
-constexpr milliseconds kAskStoreEvery{1'000};
+constexpr milliseconds kRetryStoreEvery{1'000};
 constexpr milliseconds kSayEvery{10'000};
 constexpr char kNoOpener[] =
     "`locks` names a store, and this program opens none: link oncemq::service_locks, and give "
@@ -86,7 +86,7 @@ auto AwaitStore(const std::string& store, const std::stop_token& stop, const Ope
           {{"error", opened.error().message}, {"seconds", seconds}});
       say_at = now + kSayEvery;
     }
-    WaitUntil(now + kAskStoreEvery, now, stop);
+    WaitUntil(now + kRetryStoreEvery, now, stop);
   }
 }
 

@@ -13,7 +13,7 @@ namespace {
 constexpr milliseconds kLongWait{10'000};
 
 LOCK_TEST(IfNotCounted, ACountedAskIsRefusedWhereNobodyCounts) {
-  const Result<LockAnswer> answer = engine().Ask(RequestOf(NewCounted(2)));
+  const Result<LockAnswer> answer = engine().Request(RequestOf(NewCounted(2)));
   ASSERT_FALSE(answer.has_value());
   EXPECT_EQ(answer.error().code, Code::kInvalid);
   EXPECT_EQ(answer.error().effect, Effect::kNone);
@@ -22,15 +22,15 @@ LOCK_TEST(IfNotCounted, ACountedAskIsRefusedWhereNobodyCounts) {
 LOCK_TEST(IfCounted, AsManyHoldANameAsTheLimitSays) {
   Fence last;
   for (int i = 0; i < 3; i++) {
-    const LockAnswer answer = Ask(NewCounted(3));
+    const LockAnswer answer = Request(NewCounted(3));
     ASSERT_EQ(answer.kind, Kind::kGranted) << i;
     EXPECT_GT(answer.fence, last) << "each has a fence of its own";
     last = answer.fence;
   }
   Requester busy = NewCounted(3);
   busy.queue = false;
-  EXPECT_EQ(Ask(busy).kind, Kind::kBusy);
-  EXPECT_EQ(Ask(NewCounted(3)).kind, Kind::kQueued);
+  EXPECT_EQ(Request(busy).kind, Kind::kBusy);
+  EXPECT_EQ(Request(NewCounted(3)).kind, Kind::kQueued);
   const LockView view = Look();
   ASSERT_EQ(view.parties.size(), 4u);
   for (size_t i = 0; i < 4; i++) {
@@ -41,38 +41,38 @@ LOCK_TEST(IfCounted, AsManyHoldANameAsTheLimitSays) {
 
 LOCK_TEST(IfCounted, ALimitOfOneExcludesLikeAWriter) {
   const Requester holder = NewCounted(1);
-  ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
+  ASSERT_EQ(Request(holder).kind, Kind::kGranted);
   const Requester next = NewCounted(1);
-  EXPECT_EQ(Ask(next).kind, Kind::kQueued);
+  EXPECT_EQ(Request(next).kind, Kind::kQueued);
   ASSERT_EQ(Free(holder), Freed::kYes);
-  EXPECT_EQ(Ask(next).kind, Kind::kGranted);
+  EXPECT_EQ(Request(next).kind, Kind::kGranted);
 }
 
 LOCK_TEST(IfCounted, ACountedHoldAndAWriterExcludeEachOther) {
   const Requester one = NewCounted(3);
   const Requester writer = New();
   const Requester late = NewCounted(3);
-  ASSERT_EQ(Ask(one).kind, Kind::kGranted);
-  ASSERT_EQ(Ask(writer).kind, Kind::kQueued);
-  EXPECT_EQ(Ask(late).kind, Kind::kQueued) << "those who keep coming would starve the writer";
+  ASSERT_EQ(Request(one).kind, Kind::kGranted);
+  ASSERT_EQ(Request(writer).kind, Kind::kQueued);
+  EXPECT_EQ(Request(late).kind, Kind::kQueued) << "those who keep coming would starve the writer";
   ASSERT_EQ(Free(one), Freed::kYes);
-  ASSERT_EQ(Ask(writer).kind, Kind::kGranted);
-  EXPECT_EQ(Ask(late).kind, Kind::kQueued);
+  ASSERT_EQ(Request(writer).kind, Kind::kGranted);
+  EXPECT_EQ(Request(late).kind, Kind::kQueued);
   ASSERT_EQ(Free(writer), Freed::kYes);
-  EXPECT_EQ(Ask(late).kind, Kind::kGranted);
+  EXPECT_EQ(Request(late).kind, Kind::kGranted);
 }
 
 LOCK_TEST(IfCountedAndShared, ACountedHoldAndAReaderExcludeEachOther) {
   const Requester counted = NewCounted(3);
   const Requester reader = NewReader();
   const Requester late = NewCounted(3);
-  ASSERT_EQ(Ask(counted).kind, Kind::kGranted);
-  ASSERT_EQ(Ask(reader).kind, Kind::kQueued);
-  EXPECT_EQ(Ask(late).kind, Kind::kQueued);
+  ASSERT_EQ(Request(counted).kind, Kind::kGranted);
+  ASSERT_EQ(Request(reader).kind, Kind::kQueued);
+  EXPECT_EQ(Request(late).kind, Kind::kQueued);
   ASSERT_EQ(Free(counted), Freed::kYes);
-  ASSERT_EQ(Ask(reader).kind, Kind::kGranted);
-  EXPECT_EQ(Ask(late).kind, Kind::kQueued);
-  EXPECT_EQ(Ask(NewReader()).kind, Kind::kQueued) << "a reader does not pass one that waits";
+  ASSERT_EQ(Request(reader).kind, Kind::kGranted);
+  EXPECT_EQ(Request(late).kind, Kind::kQueued);
+  EXPECT_EQ(Request(NewReader()).kind, Kind::kQueued) << "a reader does not pass one that waits";
 }
 
 LOCK_TEST(IfCounted, AFreedPlaceIsForTheFirstWhoWaits) {
@@ -80,15 +80,15 @@ LOCK_TEST(IfCounted, AFreedPlaceIsForTheFirstWhoWaits) {
   const Requester two = NewCounted(2);
   const Requester first = NewCounted(2);
   const Requester second = NewCounted(2);
-  ASSERT_EQ(Ask(one).kind, Kind::kGranted);
-  ASSERT_EQ(Ask(two).kind, Kind::kGranted);
-  ASSERT_EQ(Ask(first).kind, Kind::kQueued);
-  ASSERT_EQ(Ask(second).kind, Kind::kQueued);
+  ASSERT_EQ(Request(one).kind, Kind::kGranted);
+  ASSERT_EQ(Request(two).kind, Kind::kGranted);
+  ASSERT_EQ(Request(first).kind, Kind::kQueued);
+  ASSERT_EQ(Request(second).kind, Kind::kQueued);
   ASSERT_EQ(Free(one), Freed::kYes);
-  EXPECT_EQ(Ask(second).kind, Kind::kQueued);
-  EXPECT_EQ(Ask(NewCounted(2)).kind, Kind::kQueued) << "nor is it for a newcomer";
-  EXPECT_EQ(Ask(first).kind, Kind::kGranted);
-  EXPECT_EQ(Ask(second).kind, Kind::kQueued);
+  EXPECT_EQ(Request(second).kind, Kind::kQueued);
+  EXPECT_EQ(Request(NewCounted(2)).kind, Kind::kQueued) << "nor is it for a newcomer";
+  EXPECT_EQ(Request(first).kind, Kind::kGranted);
+  EXPECT_EQ(Request(second).kind, Kind::kQueued);
 }
 
 LOCK_TEST(IfCounted, EachOfThoseWhoseTurnItIsMayAskFirst) {
@@ -97,14 +97,14 @@ LOCK_TEST(IfCounted, EachOfThoseWhoseTurnItIsMayAskFirst) {
   const Requester first = NewCounted(2);
   const Requester second = NewCounted(2);
   for (const Requester& requester : {one, two}) {
-    ASSERT_EQ(Ask(requester).kind, Kind::kGranted);
+    ASSERT_EQ(Request(requester).kind, Kind::kGranted);
   }
-  ASSERT_EQ(Ask(first).kind, Kind::kQueued);
-  ASSERT_EQ(Ask(second).kind, Kind::kQueued);
+  ASSERT_EQ(Request(first).kind, Kind::kQueued);
+  ASSERT_EQ(Request(second).kind, Kind::kQueued);
   ASSERT_EQ(Free(one), Freed::kYes);
   ASSERT_EQ(Free(two), Freed::kYes);
-  EXPECT_EQ(Ask(second).kind, Kind::kGranted);
-  EXPECT_EQ(Ask(first).kind, Kind::kGranted) << "its place was kept";
+  EXPECT_EQ(Request(second).kind, Kind::kGranted);
+  EXPECT_EQ(Request(first).kind, Kind::kGranted) << "its place was kept";
 }
 
 LOCK_TEST(IfCounted, EachHoldIsExtendedAndEndsByItself) {
@@ -114,7 +114,7 @@ LOCK_TEST(IfCounted, EachHoldIsExtendedAndEndsByItself) {
     const Requester three = NewCounted(2);
     const Requester four = NewCounted(2);
     one.lasts = two.lasts = lasts;
-    EXPECT_EQ(Ask(one).kind, Kind::kGranted);
+    EXPECT_EQ(Request(one).kind, Kind::kGranted);
     BootTime since = BootNow();
     bool in_time = true;
     // What was answered within a lease is sure; the next one counts from `at`.
@@ -123,7 +123,7 @@ LOCK_TEST(IfCounted, EachHoldIsExtendedAndEndsByItself) {
       EXPECT_TRUE(!in_time || right) << what;
       since = at;
     };
-    const Fence fence = Ask(two).fence;
+    const Fence fence = Request(two).fence;
     Pass(lasts / 2);
     BootTime asked = BootNow();
     judge(asked, Extend(two) == Extended::kYes, "the first time");
@@ -132,9 +132,9 @@ LOCK_TEST(IfCounted, EachHoldIsExtendedAndEndsByItself) {
     asked = BootNow();
     judge(asked, Extend(two) == Extended::kYes, "the second time");
     asked = BootNow();
-    judge(asked, Ask(two).fence == fence, "a repeated ask finds its own hold");
-    EXPECT_EQ(Ask(three).kind, Kind::kGranted);
-    judge(since, Ask(four).kind != Kind::kGranted, "a third one");
+    judge(asked, Request(two).fence == fence, "a repeated ask finds its own hold");
+    EXPECT_EQ(Request(three).kind, Kind::kGranted);
+    judge(since, Request(four).kind != Kind::kGranted, "a third one");
     for (const Requester& requester : {one, two, three, four}) {
       Free(requester);
     }
@@ -145,25 +145,25 @@ LOCK_TEST(IfCounted, EachHoldIsExtendedAndEndsByItself) {
 LOCK_TEST(IfCounted, AnEvictionAndAnAskBackMeanTheRightHolds) {
   const Requester one = NewCounted(2);
   const Requester two = NewCounted(2);
-  const Fence fence = Ask(one).fence;
-  ASSERT_EQ(Ask(two).kind, Kind::kGranted);
-  EXPECT_EQ(*engine().AskBack("x"), 2u);
-  EXPECT_EQ(Extend(two), Extended::kAskedBack);
+  const Fence fence = Request(one).fence;
+  ASSERT_EQ(Request(two).kind, Kind::kGranted);
+  EXPECT_EQ(*engine().Recall("x"), 2u);
+  EXPECT_EQ(Extend(two), Extended::kRecalled);
   EXPECT_EQ(*engine().Evict("x", fence), Freed::kYes);
   EXPECT_EQ(Extend(one), Extended::kGone);
-  EXPECT_EQ(Extend(two), Extended::kAskedBack);
+  EXPECT_EQ(Extend(two), Extended::kRecalled);
 }
 
 // Nothing is kept of a limit but with those who wait.
 LOCK_TEST(IfCounted, EachAskIsJudgedByItsOwnLimit) {
-  ASSERT_EQ(Ask(NewCounted(1)).kind, Kind::kGranted);
+  ASSERT_EQ(Request(NewCounted(1)).kind, Kind::kGranted);
   const Requester three = NewCounted(3);
-  ASSERT_EQ(Ask(three).kind, Kind::kGranted);
+  ASSERT_EQ(Request(three).kind, Kind::kGranted);
   Requester two = NewCounted(2);
   two.queue = false;
-  EXPECT_EQ(Ask(two).kind, Kind::kBusy);
-  EXPECT_EQ(Ask(NewCounted(3)).kind, Kind::kGranted);
-  EXPECT_EQ(Ask(NewCounted(3)).kind, Kind::kQueued);
+  EXPECT_EQ(Request(two).kind, Kind::kBusy);
+  EXPECT_EQ(Request(NewCounted(3)).kind, Kind::kGranted);
+  EXPECT_EQ(Request(NewCounted(3)).kind, Kind::kQueued);
 }
 
 LOCK_TEST(IfCounted, WhoWaitsWithALowLimitIsNotPassedByHigherOnes) {
@@ -171,36 +171,37 @@ LOCK_TEST(IfCounted, WhoWaitsWithALowLimitIsNotPassedByHigherOnes) {
   const Requester two = NewCounted(4);
   const Requester low = NewCounted(1);
   const Requester high = NewCounted(4);
-  ASSERT_EQ(Ask(one).kind, Kind::kGranted);
-  ASSERT_EQ(Ask(two).kind, Kind::kGranted);
-  ASSERT_EQ(Ask(low).kind, Kind::kQueued);
-  ASSERT_EQ(Ask(high).kind, Kind::kQueued) << "there is room for it, and it would starve the other";
+  ASSERT_EQ(Request(one).kind, Kind::kGranted);
+  ASSERT_EQ(Request(two).kind, Kind::kGranted);
+  ASSERT_EQ(Request(low).kind, Kind::kQueued);
+  ASSERT_EQ(Request(high).kind, Kind::kQueued)
+      << "there is room for it, and it would starve the other";
   ASSERT_EQ(Free(one), Freed::kYes);
-  EXPECT_EQ(Ask(high).kind, Kind::kQueued);
+  EXPECT_EQ(Request(high).kind, Kind::kQueued);
   ASSERT_EQ(Free(two), Freed::kYes);
-  EXPECT_EQ(Ask(high).kind, Kind::kQueued) << "with it there would be no place for the first";
-  EXPECT_EQ(Ask(low).kind, Kind::kGranted);
-  EXPECT_EQ(Ask(high).kind, Kind::kGranted) << "it is judged by its own limit now";
+  EXPECT_EQ(Request(high).kind, Kind::kQueued) << "with it there would be no place for the first";
+  EXPECT_EQ(Request(low).kind, Kind::kGranted);
+  EXPECT_EQ(Request(high).kind, Kind::kGranted) << "it is judged by its own limit now";
 }
 
 LOCK_TEST(IfCountedAndUnfair, ABargingOnePassesThoseOfItsModeOnly) {
   const Requester one = NewCounted(2);
   const Requester two = NewCounted(2);
-  ASSERT_EQ(Ask(one).kind, Kind::kGranted);
-  ASSERT_EQ(Ask(two).kind, Kind::kGranted);
-  ASSERT_EQ(Ask(NewCounted(2)).kind, Kind::kQueued);
+  ASSERT_EQ(Request(one).kind, Kind::kGranted);
+  ASSERT_EQ(Request(two).kind, Kind::kGranted);
+  ASSERT_EQ(Request(NewCounted(2)).kind, Kind::kQueued);
   Requester barging = NewCounted(2);
   barging.barge = true;
   barging.queue = false;
-  EXPECT_EQ(Ask(barging).kind, Kind::kBusy);
+  EXPECT_EQ(Request(barging).kind, Kind::kBusy);
   ASSERT_EQ(Free(one), Freed::kYes);
-  EXPECT_EQ(Ask(barging).kind, Kind::kGranted);
+  EXPECT_EQ(Request(barging).kind, Kind::kGranted);
   ASSERT_EQ(Free(barging), Freed::kYes);
-  ASSERT_EQ(Ask(New()).kind, Kind::kQueued);
+  ASSERT_EQ(Request(New()).kind, Kind::kQueued);
   barging = NewCounted(2);
   barging.barge = true;
   barging.queue = false;
-  EXPECT_EQ(Ask(barging).kind, Kind::kBusy) << "a writer waits";
+  EXPECT_EQ(Request(barging).kind, Kind::kBusy) << "a writer waits";
 }
 
 // More than once: an engine that begins to listen for its first waiter wakes it to be sure.
@@ -209,14 +210,14 @@ LOCK_TEST(IfCountedAndWakes, AFreedPlaceWakesTheFirstWhoWaits) {
     const Requester one = NewCounted(2);
     const Requester two = NewCounted(2);
     const Requester waiter = NewCounted(2);
-    ASSERT_EQ(Ask(one).kind, Kind::kGranted);
-    ASSERT_EQ(Ask(two).kind, Kind::kGranted);
-    ASSERT_EQ(Ask(waiter).kind, Kind::kQueued);
+    ASSERT_EQ(Request(one).kind, Kind::kGranted);
+    ASSERT_EQ(Request(two).kind, Kind::kGranted);
+    ASSERT_EQ(Request(waiter).kind, Kind::kQueued);
     ASSERT_EQ(Free(one), Freed::kYes);
     const BootTime began = BootNow();
     Await(waiter, kLongWait);
     ASSERT_LT(BootNow() - began, kLongWait / 2) << round;
-    ASSERT_EQ(Ask(waiter).kind, Kind::kGranted);
+    ASSERT_EQ(Request(waiter).kind, Kind::kGranted);
     ASSERT_EQ(Free(waiter), Freed::kYes);
     ASSERT_EQ(Free(two), Freed::kYes);
   }
@@ -227,15 +228,15 @@ LOCK_TEST(IfCountedAndWakes, WhenALowLimitWaitsNoLongerThoseBehindAreWoken) {
     const Requester holder = NewCounted(4);
     const Requester low = NewCounted(1);
     const Requester high = NewCounted(4);
-    ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
-    ASSERT_EQ(Ask(low).kind, Kind::kQueued);
-    ASSERT_EQ(Ask(high).kind, Kind::kQueued);
+    ASSERT_EQ(Request(holder).kind, Kind::kGranted);
+    ASSERT_EQ(Request(low).kind, Kind::kQueued);
+    ASSERT_EQ(Request(high).kind, Kind::kQueued);
     ASSERT_EQ(Free(holder), Freed::kYes);
-    ASSERT_EQ(Ask(low).kind, Kind::kGranted);
+    ASSERT_EQ(Request(low).kind, Kind::kGranted);
     const BootTime began = BootNow();
     Await(high, kLongWait);
     ASSERT_LT(BootNow() - began, kLongWait / 2) << round;
-    ASSERT_EQ(Ask(high).kind, Kind::kGranted);
+    ASSERT_EQ(Request(high).kind, Kind::kGranted);
     ASSERT_EQ(Free(high), Freed::kYes);
     ASSERT_EQ(Free(low), Freed::kYes);
   }
@@ -246,12 +247,12 @@ LOCK_TEST(IfCountedAndWakes, AFreedPlaceWakesOneAndNotAll) {
   constexpr size_t kWaiters = 12;
   const Requester holders[] = {NewCounted(3), NewCounted(3), NewCounted(3)};
   for (const Requester& holder : holders) {
-    ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
+    ASSERT_EQ(Request(holder).kind, Kind::kGranted);
   }
   std::vector<Requester> waiters;
   for (size_t i = 0; i < kWaiters; i++) {
     waiters.push_back(NewCounted(3));
-    ASSERT_EQ(Ask(waiters.back()).kind, Kind::kQueued);
+    ASSERT_EQ(Request(waiters.back()).kind, Kind::kQueued);
   }
   std::atomic<size_t> wakes{0};
   std::vector<std::jthread> threads;
@@ -260,7 +261,7 @@ LOCK_TEST(IfCountedAndWakes, AFreedPlaceWakesOneAndNotAll) {
       do {
         Await(waiter, kLongWait);
         wakes++;
-      } while (Ask(waiter).kind != Kind::kGranted && !HasFailure());
+      } while (Request(waiter).kind != Kind::kGranted && !HasFailure());
       EXPECT_EQ(Free(waiter), Freed::kYes);
     });
   }

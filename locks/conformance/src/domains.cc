@@ -143,21 +143,21 @@ LOCK_TEST(Always, AHolderThatIsAskedBackHearsOfIt) {
     if (!held) {
       return true;
     }
-    EXPECT_TRUE(engine().AskBack("x"));
+    EXPECT_TRUE(engine().Recall("x"));
     std::atomic<bool> told{false};
     const auto tell = [&] {
       told = true;
       told.notify_all();
     };
-    std::stop_callback on_ask(held->asked_back(), tell);
+    std::stop_callback on_recall(held->recalled(), tell);
     std::stop_callback on_loss(held->stop(), tell);
     told.wait(false);
     // It is asked, not robbed.
-    const bool asked = held->asked_back().stop_requested();
+    const bool recalled = held->recalled().stop_requested();
     const BootTime mine_until = held->safe_until();
     const Released released = held->Release();
     const bool in_time = domain->clock().Boot() < mine_until;
-    EXPECT_TRUE(!in_time || (asked && released == Released::kYes));
+    EXPECT_TRUE(!in_time || (recalled && released == Released::kYes));
     return in_time;
   });
 }

@@ -10,7 +10,7 @@ namespace {
 
 LOCK_TEST(Always, OnlyTheTokenOfTheGrantFrees) {
   const Requester holder = New();
-  ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
+  ASSERT_EQ(Request(holder).kind, Kind::kGranted);
   EXPECT_EQ(Free(New()), Freed::kNotHeld);
   EXPECT_EQ(Extend(holder), Extended::kYes);
 }
@@ -22,10 +22,10 @@ LOCK_TEST(Always, WhatWasNeverHeldIsNotHeld) {
 
 LOCK_TEST(Always, AReleaseRepeatedAfterALostReplyDoesNotTouchTheNextHolder) {
   const Requester holder = New();
-  ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
+  ASSERT_EQ(Request(holder).kind, Kind::kGranted);
   ASSERT_EQ(Free(holder), Freed::kYes);
   const Requester next = New();
-  ASSERT_EQ(Ask(next).kind, Kind::kGranted);
+  ASSERT_EQ(Request(next).kind, Kind::kGranted);
   EXPECT_EQ(Free(holder), Freed::kNotHeld);
   EXPECT_EQ(Extend(next), Extended::kYes);
 }
@@ -36,7 +36,7 @@ LOCK_TEST(Always, ABatchIsAnsweredOneByOne) {
   const Requester gone = New("c");
   const Requester too = New("d");
   for (const Requester& requester : {held, gone, too}) {
-    ASSERT_EQ(Ask(requester).kind, Kind::kGranted);
+    ASSERT_EQ(Request(requester).kind, Kind::kGranted);
   }
   ASSERT_EQ(Free(gone), Freed::kYes);
   std::vector<LockClaim> claims;
@@ -54,24 +54,24 @@ LOCK_TEST(Always, ABatchIsAnsweredOneByOne) {
 
 LOCK_TEST(IfFenced, AHoldIsEvictedByItsFence) {
   const Requester holder = New();
-  const LockAnswer granted = Ask(holder);
+  const LockAnswer granted = Request(holder);
   const Requester waiter = New();
-  static_cast<void>(Ask(waiter));
+  static_cast<void>(Request(waiter));
   const Result<Freed> evicted = engine().Evict("x", granted.fence);
   ASSERT_TRUE(evicted.has_value()) << ToString(evicted.error());
   EXPECT_EQ(*evicted, Freed::kYes);
   EXPECT_EQ(Extend(holder), Extended::kGone);
-  const LockAnswer next = Ask(waiter);
+  const LockAnswer next = Request(waiter);
   EXPECT_EQ(next.kind, Kind::kGranted);
   EXPECT_GT(next.fence, granted.fence);
 }
 
 LOCK_TEST(IfFenced, AnEvictionThatComesLateDoesNotHitTheNextHolder) {
   const Requester holder = New();
-  const LockAnswer granted = Ask(holder);
+  const LockAnswer granted = Request(holder);
   ASSERT_EQ(Free(holder), Freed::kYes);
   const Requester next = New();
-  ASSERT_EQ(Ask(next).kind, Kind::kGranted);
+  ASSERT_EQ(Request(next).kind, Kind::kGranted);
   const Result<Freed> evicted = engine().Evict("x", granted.fence);
   ASSERT_TRUE(evicted.has_value()) << ToString(evicted.error());
   EXPECT_EQ(*evicted, Freed::kNotHeld);
@@ -80,27 +80,27 @@ LOCK_TEST(IfFenced, AnEvictionThatComesLateDoesNotHitTheNextHolder) {
 
 LOCK_TEST(Always, AHolderLearnsThatItIsAskedBack) {
   const Requester holder = New();
-  ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
-  const Result<size_t> asked = engine().AskBack("x");
-  ASSERT_TRUE(asked.has_value()) << ToString(asked.error());
-  EXPECT_EQ(*asked, 1u);
-  EXPECT_EQ(Extend(holder), Extended::kAskedBack);
+  ASSERT_EQ(Request(holder).kind, Kind::kGranted);
+  const Result<size_t> recalled = engine().Recall("x");
+  ASSERT_TRUE(recalled.has_value()) << ToString(recalled.error());
+  EXPECT_EQ(*recalled, 1u);
+  EXPECT_EQ(Extend(holder), Extended::kRecalled);
   ASSERT_EQ(Free(holder), Freed::kYes);
   const Requester next = New();
-  ASSERT_EQ(Ask(next).kind, Kind::kGranted);
+  ASSERT_EQ(Request(next).kind, Kind::kGranted);
   EXPECT_EQ(Extend(next), Extended::kYes) << "the next holder was not meant";
 }
 
 LOCK_TEST(Always, NobodyIsAskedBackWhereNobodyHolds) {
-  const Result<size_t> asked = engine().AskBack("x");
-  ASSERT_TRUE(asked.has_value()) << ToString(asked.error());
-  EXPECT_EQ(*asked, 0u);
+  const Result<size_t> recalled = engine().Recall("x");
+  ASSERT_TRUE(recalled.has_value()) << ToString(recalled.error());
+  EXPECT_EQ(*recalled, 0u);
 }
 
 LOCK_TEST(IfFair, ALookShowsHoldersAndThoseWhoWait) {
   const Requester holder = New();
-  const LockAnswer granted = Ask(holder);
-  ASSERT_EQ(Ask(New()).kind, Kind::kQueued);
+  const LockAnswer granted = Request(holder);
+  ASSERT_EQ(Request(New()).kind, Kind::kQueued);
   const LockView view = Look();
   ASSERT_EQ(view.parties.size(), 2u);
   EXPECT_EQ(view.name, "x");
@@ -116,7 +116,7 @@ LOCK_TEST(IfFair, ALookShowsHoldersAndThoseWhoWait) {
 LOCK_TEST(IfLists, NamesAreListedInTheirOrderPageByPage) {
   const std::vector<std::string> names = {std::string("a\0b", 3), "a:b", "b", "c"};
   for (const std::string& name : names) {
-    ASSERT_EQ(Ask(New(name)).kind, Kind::kGranted);
+    ASSERT_EQ(Request(New(name)).kind, Kind::kGranted);
   }
   std::vector<std::string> seen;
   for (;;) {

@@ -6,10 +6,10 @@ namespace oncemq::conformance {
 namespace {
 
 LOCK_TEST(Always, AHoldEndsWithItsLease) {
-  const LockAnswer first = Ask(NewBrief(lease()));
+  const LockAnswer first = Request(NewBrief(lease()));
   ASSERT_EQ(first.kind, Kind::kGranted);
   Pass(lease() + milliseconds(20));
-  const LockAnswer second = AskUntilGranted(New());
+  const LockAnswer second = RequestUntilGranted(New());
   EXPECT_EQ(second.kind, Kind::kGranted);
   if (can().fence) {
     EXPECT_GT(second.fence, first.fence);
@@ -22,7 +22,7 @@ LOCK_TEST(Always, AnExtendedHoldDoesNotEndWithItsFirstLease) {
     Requester other = New();
     other.queue = false;
     BootTime since = BootNow();
-    bool in_time = AskUntilGranted(holder).kind == Kind::kGranted;
+    bool in_time = RequestUntilGranted(holder).kind == Kind::kGranted;
     EXPECT_TRUE(in_time);
     for (int i = 0; i < 3; i++) {
       Pass(lasts / 2);
@@ -32,7 +32,7 @@ LOCK_TEST(Always, AnExtendedHoldDoesNotEndWithItsFirstLease) {
       EXPECT_TRUE(!in_time || extended == Extended::kYes);
       since = asked;
     }
-    const Kind kind = Ask(other).kind;
+    const Kind kind = Request(other).kind;
     in_time = in_time && BootNow() - since < lasts;
     EXPECT_TRUE(!in_time || kind == Kind::kBusy);
     Free(holder);
@@ -46,12 +46,12 @@ LOCK_TEST(Always, ARepeatedAskCountsTheLeaseFromNowOn) {
     const Requester holder = NewBrief(lasts);
     Requester other = New();
     other.queue = false;
-    EXPECT_EQ(AskUntilGranted(holder).kind, Kind::kGranted);
+    EXPECT_EQ(RequestUntilGranted(holder).kind, Kind::kGranted);
     Pass(lasts / 2);
     const BootTime since = BootNow();
-    EXPECT_EQ(AskUntilGranted(holder).kind, Kind::kGranted);
+    EXPECT_EQ(RequestUntilGranted(holder).kind, Kind::kGranted);
     Pass(lasts * 3 / 4);
-    const Kind kind = Ask(other).kind;
+    const Kind kind = Request(other).kind;
     const bool in_time = BootNow() - since < lasts;
     EXPECT_TRUE(!in_time || kind == Kind::kBusy);
     Free(holder);
@@ -62,19 +62,19 @@ LOCK_TEST(Always, ARepeatedAskCountsTheLeaseFromNowOn) {
 
 LOCK_TEST(Always, AHoldThatEndedIsNotRevivedByAnExtension) {
   const Requester holder = NewBrief(lease());
-  ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
+  ASSERT_EQ(Request(holder).kind, Kind::kGranted);
   Pass(lease() + milliseconds(20));
   EXPECT_EQ(Extend(holder), Extended::kGone) << "somebody may have had it in between";
   EXPECT_EQ(Free(holder), Freed::kNotHeld);
-  EXPECT_EQ(AskUntilGranted(New()).kind, Kind::kGranted);
+  EXPECT_EQ(RequestUntilGranted(New()).kind, Kind::kGranted);
 }
 
 LOCK_TEST(Always, AnExtensionByTheFormerHolderDoesNotTouchTheNext) {
   const Requester former = NewBrief(lease());
-  ASSERT_EQ(Ask(former).kind, Kind::kGranted);
+  ASSERT_EQ(Request(former).kind, Kind::kGranted);
   Pass(lease() + milliseconds(20));
   const Requester next = New();
-  ASSERT_EQ(AskUntilGranted(next).kind, Kind::kGranted);
+  ASSERT_EQ(RequestUntilGranted(next).kind, Kind::kGranted);
   EXPECT_EQ(Extend(former), Extended::kGone);
   EXPECT_EQ(Free(former), Freed::kNotHeld);
   EXPECT_EQ(Extend(next), Extended::kYes);
@@ -83,14 +83,14 @@ LOCK_TEST(Always, AnExtensionByTheFormerHolderDoesNotTouchTheNext) {
 LOCK_TEST(IfFair, AWaiterThatDiedIsPassed) {
   const Requester holder = New();
   const Requester next = New();
-  ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
-  ASSERT_EQ(Ask(NewBrief(lease())).kind, Kind::kQueued);
+  ASSERT_EQ(Request(holder).kind, Kind::kGranted);
+  ASSERT_EQ(Request(NewBrief(lease())).kind, Kind::kQueued);
   Pass(lease() * 3 / 4);
   ASSERT_EQ(Extend(holder), Extended::kYes);
-  ASSERT_EQ(Ask(next).kind, Kind::kQueued);
+  ASSERT_EQ(Request(next).kind, Kind::kQueued);
   Pass(lease() / 2);
   ASSERT_EQ(Free(holder), Freed::kYes);
-  EXPECT_EQ(Ask(next).kind, Kind::kGranted);
+  EXPECT_EQ(Request(next).kind, Kind::kGranted);
 }
 
 LOCK_TEST(IfFair, AQueuedAskIsToldWhenWhatIsAheadEndsByItself) {
@@ -98,8 +98,8 @@ LOCK_TEST(IfFair, AQueuedAskIsToldWhenWhatIsAheadEndsByItself) {
     const Requester holder = NewBrief(lasts);
     const Requester waiter = NewBrief(lasts);
     const BootTime since = BootNow();
-    EXPECT_EQ(Ask(holder).kind, Kind::kGranted);
-    const LockAnswer answer = Ask(waiter);
+    EXPECT_EQ(Request(holder).kind, Kind::kGranted);
+    const LockAnswer answer = Request(waiter);
     bool in_time = BootNow() - since < lasts;
     if (in_time) {
       EXPECT_EQ(answer.kind, Kind::kQueued);
@@ -107,11 +107,11 @@ LOCK_TEST(IfFair, AQueuedAskIsToldWhenWhatIsAheadEndsByItself) {
       EXPECT_LE(answer.again, lasts);
     }
     Pass(lasts / 2);
-    const Kind kept = Ask(waiter).kind;
+    const Kind kept = Request(waiter).kind;
     in_time = in_time && BootNow() - since < lasts;
     EXPECT_TRUE(!in_time || kept == Kind::kQueued) << "keeps the place";
     Pass(lasts / 2 + milliseconds(20));
-    EXPECT_EQ(AskUntilGranted(waiter).kind, Kind::kGranted);
+    EXPECT_EQ(RequestUntilGranted(waiter).kind, Kind::kGranted);
     Free(waiter);
     Free(holder);
     return in_time;

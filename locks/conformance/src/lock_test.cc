@@ -100,8 +100,8 @@ void LockTest::UntilInTime(const std::function<bool(milliseconds)>& round) {
   EXPECT_TRUE(HasFailure()) << "no round was in time";
 }
 
-LockAnswer LockTest::Ask(const Requester& requester) {
-  const Result<LockAnswer> answer = engine_->Ask(RequestOf(requester));
+LockAnswer LockTest::Request(const Requester& requester) {
+  const Result<LockAnswer> answer = engine_->Request(RequestOf(requester));
   EXPECT_TRUE(answer.has_value()) << ToString(answer.error());
   return answer.value_or(LockAnswer{});
 }
@@ -126,12 +126,12 @@ LockView LockTest::Look(std::string_view name) {
   return view.value_or(LockView{});
 }
 
-LockAnswer LockTest::AskUntilGranted(const Requester& requester) {
+LockAnswer LockTest::RequestUntilGranted(const Requester& requester) {
   const BootTime until = SystemClock::Instance().Boot() + kPatience;
-  LockAnswer answer = Ask(requester);
+  LockAnswer answer = Request(requester);
   while (answer.kind != Kind::kGranted && !HasFailure() && SystemClock::Instance().Boot() < until) {
     SleepFor(milliseconds(1));
-    answer = Ask(requester);
+    answer = Request(requester);
   }
   return answer;
 }

@@ -101,7 +101,7 @@ class LockTest : public ::testing::Test {
 
   // One with a token of its own.
   Requester New(std::string_view name = "x") {
-    return {.token = {0xC0DE, ++askers_}, .name = name};
+    return {.token = {0xC0DE, ++requesters_}, .name = name};
   }
   Requester NewReader(std::string_view name = "x");
   Requester NewCounted(uint32_t limit);
@@ -115,18 +115,18 @@ class LockTest : public ::testing::Test {
   void UntilInTime(const std::function<bool(milliseconds)>& round);
 
   // Each fails the test if the call fails.
-  LockAnswer Ask(const Requester& requester);
+  LockAnswer Request(const Requester& requester);
   Extended Extend(const Requester& requester);
   Freed Free(const Requester& requester);
   void Await(const Requester& requester, milliseconds within, const std::stop_token& stop = {});
   LockView Look(std::string_view name = "x");
   // Asks until granted, and not for ever: some engines hear a moment later that a hold has ended.
-  LockAnswer AskUntilGranted(const Requester& requester);
+  LockAnswer RequestUntilGranted(const Requester& requester);
 
  private:
   const LockEngineCase& case_;
   std::shared_ptr<LockEngine> engine_;
-  uint64_t askers_ = 0;
+  uint64_t requesters_ = 0;
 };
 
 struct LockCase {

@@ -26,23 +26,23 @@ LOCK_TEST(Always, TheEngineIsWhatItSaysItIs) {
 }
 
 LOCK_TEST(Always, AFreeNameIsGranted) {
-  EXPECT_EQ(Ask(New()).kind, Kind::kGranted);
+  EXPECT_EQ(Request(New()).kind, Kind::kGranted);
 }
 
 LOCK_TEST(Always, AHeldNameIsBusyForWhoeverDoesNotQueue) {
   const Requester holder = New();
-  ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
+  ASSERT_EQ(Request(holder).kind, Kind::kGranted);
   Requester other = New();
   other.queue = false;
-  EXPECT_EQ(Ask(other).kind, Kind::kBusy);
+  EXPECT_EQ(Request(other).kind, Kind::kBusy);
   EXPECT_EQ(Look().parties.size(), 1u) << "the busy one left something behind";
   EXPECT_EQ(Free(holder), Freed::kYes);
-  EXPECT_EQ(Ask(New()).kind, Kind::kGranted);
+  EXPECT_EQ(Request(New()).kind, Kind::kGranted);
 }
 
 LOCK_TEST(Always, NamesDoNotDisturbEachOther) {
-  EXPECT_EQ(Ask(New("a")).kind, Kind::kGranted);
-  EXPECT_EQ(Ask(New("b")).kind, Kind::kGranted);
+  EXPECT_EQ(Request(New("a")).kind, Kind::kGranted);
+  EXPECT_EQ(Request(New("b")).kind, Kind::kGranted);
 }
 
 LOCK_TEST(Always, ANameIsItsBytesAndNothingElse) {
@@ -63,20 +63,20 @@ LOCK_TEST(Always, ANameIsItsBytesAndNothingElse) {
                                "\xff\xfe",
                                longest};
   for (const std::string& name : names) {
-    EXPECT_EQ(Ask(New(name)).kind, Kind::kGranted) << name;
+    EXPECT_EQ(Request(New(name)).kind, Kind::kGranted) << name;
   }
   for (const std::string& name : names) {
     Requester other = New(name);
     other.queue = false;
-    EXPECT_EQ(Ask(other).kind, Kind::kBusy) << name;
+    EXPECT_EQ(Request(other).kind, Kind::kBusy) << name;
     EXPECT_EQ(Look(name).parties.size(), 1u) << name;
   }
 }
 
 LOCK_TEST(Always, AnAskRepeatedAfterALostReplyRecognisesItself) {
   const Requester holder = New();
-  const LockAnswer first = Ask(holder);
-  const LockAnswer again = Ask(holder);
+  const LockAnswer first = Request(holder);
+  const LockAnswer again = Request(holder);
   EXPECT_EQ(again.kind, Kind::kGranted);
   EXPECT_EQ(again.fence, first.fence);
   EXPECT_EQ(Look().parties.size(), 1u);
@@ -88,7 +88,7 @@ LOCK_TEST(IfFenced, EveryGrantHasAGreaterFenceThanAllBefore) {
   Fence last;
   for (int i = 0; i < 20; i++) {
     const Requester holder = New();
-    const LockAnswer answer = Ask(holder);
+    const LockAnswer answer = Request(holder);
     ASSERT_EQ(answer.kind, Kind::kGranted);
     EXPECT_GT(answer.fence, last);
     last = answer.fence;
@@ -100,54 +100,54 @@ LOCK_TEST(IfFair, WaitersAreServedInTheirOrder) {
   const Requester holder = New();
   const Requester first = New();
   const Requester second = New();
-  ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
-  ASSERT_EQ(Ask(first).kind, Kind::kQueued);
-  ASSERT_EQ(Ask(second).kind, Kind::kQueued);
-  EXPECT_EQ(Ask(first).kind, Kind::kQueued) << "asked again, it keeps its place";
+  ASSERT_EQ(Request(holder).kind, Kind::kGranted);
+  ASSERT_EQ(Request(first).kind, Kind::kQueued);
+  ASSERT_EQ(Request(second).kind, Kind::kQueued);
+  EXPECT_EQ(Request(first).kind, Kind::kQueued) << "asked again, it keeps its place";
   ASSERT_EQ(Free(holder), Freed::kYes);
-  EXPECT_EQ(Ask(second).kind, Kind::kQueued) << "it is not its turn";
-  EXPECT_EQ(Ask(first).kind, Kind::kGranted);
+  EXPECT_EQ(Request(second).kind, Kind::kQueued) << "it is not its turn";
+  EXPECT_EQ(Request(first).kind, Kind::kGranted);
   ASSERT_EQ(Free(first), Freed::kYes);
-  EXPECT_EQ(Ask(second).kind, Kind::kGranted);
+  EXPECT_EQ(Request(second).kind, Kind::kGranted);
 }
 
 LOCK_TEST(IfFair, ANewcomerDoesNotPassThoseWhoWait) {
   const Requester holder = New();
   const Requester waiter = New();
-  ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
-  ASSERT_EQ(Ask(waiter).kind, Kind::kQueued);
+  ASSERT_EQ(Request(holder).kind, Kind::kGranted);
+  ASSERT_EQ(Request(waiter).kind, Kind::kQueued);
   ASSERT_EQ(Free(holder), Freed::kYes);
   Requester newcomer = New();
   newcomer.queue = false;
-  EXPECT_EQ(Ask(newcomer).kind, Kind::kBusy);
-  EXPECT_EQ(Ask(waiter).kind, Kind::kGranted);
+  EXPECT_EQ(Request(newcomer).kind, Kind::kBusy);
+  EXPECT_EQ(Request(waiter).kind, Kind::kGranted);
 }
 
 LOCK_TEST(IfUnfair, ABargingNewcomerPassesThoseWhoWait) {
   const Requester holder = New();
   const Requester waiter = New();
-  ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
-  ASSERT_EQ(Ask(waiter).kind, Kind::kQueued);
+  ASSERT_EQ(Request(holder).kind, Kind::kGranted);
+  ASSERT_EQ(Request(waiter).kind, Kind::kQueued);
   Requester newcomer = New();
   newcomer.barge = true;
   newcomer.queue = false;
-  EXPECT_EQ(Ask(newcomer).kind, Kind::kBusy) << "nobody passes a holder";
+  EXPECT_EQ(Request(newcomer).kind, Kind::kBusy) << "nobody passes a holder";
   ASSERT_EQ(Free(holder), Freed::kYes);
-  EXPECT_EQ(Ask(newcomer).kind, Kind::kGranted);
+  EXPECT_EQ(Request(newcomer).kind, Kind::kGranted);
   ASSERT_EQ(Free(newcomer), Freed::kYes);
-  EXPECT_EQ(Ask(waiter).kind, Kind::kGranted) << "it kept its place";
+  EXPECT_EQ(Request(waiter).kind, Kind::kGranted) << "it kept its place";
 }
 
 LOCK_TEST(IfFair, AWaiterThatGivesUpLetsTheNextOneGo) {
   const Requester holder = New();
   const Requester waiter = New();
   const Requester next = New();
-  ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
-  ASSERT_EQ(Ask(waiter).kind, Kind::kQueued);
-  ASSERT_EQ(Ask(next).kind, Kind::kQueued);
+  ASSERT_EQ(Request(holder).kind, Kind::kGranted);
+  ASSERT_EQ(Request(waiter).kind, Kind::kQueued);
+  ASSERT_EQ(Request(next).kind, Kind::kQueued);
   EXPECT_EQ(Free(waiter), Freed::kNotHeld);
   ASSERT_EQ(Free(holder), Freed::kYes);
-  EXPECT_EQ(Ask(next).kind, Kind::kGranted);
+  EXPECT_EQ(Request(next).kind, Kind::kGranted);
 }
 
 }  // namespace

@@ -30,34 +30,34 @@ LOCK_TEST(IfSeals, ASealNeverGoesBack) {
 LOCK_TEST(IfSeals, WhoAsksInAnotherEpochIsRefusedAndLeavesNothing) {
   Sealed(engine(), 7);
   for (const uint32_t epoch : {0u, 6u, 8u}) {
-    const LockAnswer answer = Ask(In(epoch, New()));
+    const LockAnswer answer = Request(In(epoch, New()));
     EXPECT_EQ(answer.kind, Kind::kSealed) << epoch;
     EXPECT_EQ(answer.fence.epoch, 7u) << epoch;
   }
   EXPECT_TRUE(Look().parties.empty());
-  EXPECT_EQ(Ask(In(7, New())).kind, Kind::kGranted);
+  EXPECT_EQ(Request(In(7, New())).kind, Kind::kGranted);
 }
 
 LOCK_TEST(IfSeals, WhatIsHeldStaysHeldAcrossASeal) {
   const Requester holder = New();
-  ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
+  ASSERT_EQ(Request(holder).kind, Kind::kGranted);
   Sealed(engine(), 1);
   EXPECT_EQ(Extend(holder), Extended::kYes);
-  EXPECT_NE(Ask(In(1, New())).kind, Kind::kGranted);
+  EXPECT_NE(Request(In(1, New())).kind, Kind::kGranted);
   EXPECT_EQ(Free(holder), Freed::kYes);
 }
 
 LOCK_TEST(IfSealsAndFenced, AFenceBeginsWithItsEpochAndKeepsIt) {
   const Requester first = New();
-  const LockAnswer before = Ask(first);
+  const LockAnswer before = Request(first);
   Sealed(engine(), 2);
   ASSERT_EQ(Free(first), Freed::kYes);
   const Requester second = In(2, New());
-  const LockAnswer after = Ask(second);
+  const LockAnswer after = Request(second);
   ASSERT_EQ(after.kind, Kind::kGranted);
   EXPECT_EQ(after.fence.epoch, 2u);
   EXPECT_GT(after.fence, before.fence);
-  EXPECT_EQ(Ask(second).fence, after.fence);
+  EXPECT_EQ(Request(second).fence, after.fence);
   const LockView view = Look();
   ASSERT_EQ(view.parties.size(), 1u);
   EXPECT_EQ(view.parties[0].fence, after.fence);
@@ -69,7 +69,7 @@ LOCK_TEST(IfSealsAndFenced, AFenceBeginsWithItsEpochAndKeepsIt) {
 LOCK_TEST(IfSealsAndFenced, AFenceOfAnotherEpochEvictsNobody) {
   Sealed(engine(), 2);
   const Requester holder = In(2, New());
-  LockAnswer granted = Ask(holder);
+  LockAnswer granted = Request(holder);
   granted.fence.epoch = 1;
   const Result<Freed> evicted = engine().Evict("x", granted.fence);
   ASSERT_TRUE(evicted.has_value()) << ToString(evicted.error());

@@ -17,8 +17,8 @@ LOCK_TEST(IfWakes, AReleaseWakesTheNextOne) {
   for (int round = 0; round < 20; round++) {
     const Requester holder = New();
     const Requester waiter = New();
-    ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
-    ASSERT_EQ(Ask(waiter).kind, Kind::kQueued);
+    ASSERT_EQ(Request(holder).kind, Kind::kGranted);
+    ASSERT_EQ(Request(waiter).kind, Kind::kQueued);
     std::atomic<bool> waiting{false};
     BootTime woken;
     std::jthread waits([&] {
@@ -36,7 +36,7 @@ LOCK_TEST(IfWakes, AReleaseWakesTheNextOne) {
     ASSERT_EQ(Free(holder), Freed::kYes);
     waits.join();
     ASSERT_LT(woken - freed, kLong / 2) << "round " << round;
-    ASSERT_EQ(Ask(waiter).kind, Kind::kGranted);
+    ASSERT_EQ(Request(waiter).kind, Kind::kGranted);
     ASSERT_EQ(Free(waiter), Freed::kYes);
   }
 }
@@ -44,8 +44,8 @@ LOCK_TEST(IfWakes, AReleaseWakesTheNextOne) {
 LOCK_TEST(IfWakes, ATurnThatCameBeforeTheWaitIsNotMissed) {
   const Requester holder = New();
   const Requester waiter = New();
-  ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
-  ASSERT_EQ(Ask(waiter).kind, Kind::kQueued);
+  ASSERT_EQ(Request(holder).kind, Kind::kGranted);
+  ASSERT_EQ(Request(waiter).kind, Kind::kQueued);
   ASSERT_EQ(Free(holder), Freed::kYes);
   const BootTime began = BootNow();
   Await(waiter, kLong);
@@ -56,26 +56,26 @@ LOCK_TEST(IfWakes, OneWhoGivesUpWakesTheNextOne) {
   const Requester holder = New();
   const Requester first = New();
   const Requester second = New();
-  ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
-  ASSERT_EQ(Ask(first).kind, Kind::kQueued);
-  ASSERT_EQ(Ask(second).kind, Kind::kQueued);
+  ASSERT_EQ(Request(holder).kind, Kind::kGranted);
+  ASSERT_EQ(Request(first).kind, Kind::kQueued);
+  ASSERT_EQ(Request(second).kind, Kind::kQueued);
   ASSERT_EQ(Free(holder), Freed::kYes);
   const BootTime began = BootNow();
   std::jthread waits([&] { Await(second, kLong); });
   EXPECT_EQ(Free(first), Freed::kNotHeld) << "it was its turn, and it does not want it";
   waits.join();
   EXPECT_LT(BootNow() - began, kLong / 2);
-  EXPECT_EQ(Ask(second).kind, Kind::kGranted);
+  EXPECT_EQ(Request(second).kind, Kind::kGranted);
 }
 
 // It may end early, as a wake is a hint; not again and again.
 LOCK_TEST(IfFair, AWaitEndsWhenItIsToEnd) {
-  ASSERT_EQ(Ask(New()).kind, Kind::kGranted);
+  ASSERT_EQ(Request(New()).kind, Kind::kGranted);
   const Requester waiter = New();
   const BootTime until = BootNow() + milliseconds(50);
   int waits = 0;
   for (; BootNow() < until; waits++) {
-    ASSERT_EQ(Ask(waiter).kind, Kind::kQueued);
+    ASSERT_EQ(Request(waiter).kind, Kind::kQueued);
     Await(waiter, std::chrono::ceil<milliseconds>(until - BootNow()));
   }
   EXPECT_LT(BootNow(), until + kLong / 2);
@@ -83,9 +83,9 @@ LOCK_TEST(IfFair, AWaitEndsWhenItIsToEnd) {
 }
 
 LOCK_TEST(IfFair, AWaitEndsWhenAStopIsRequested) {
-  ASSERT_EQ(Ask(New()).kind, Kind::kGranted);
+  ASSERT_EQ(Request(New()).kind, Kind::kGranted);
   const Requester waiter = New();
-  ASSERT_EQ(Ask(waiter).kind, Kind::kQueued);
+  ASSERT_EQ(Request(waiter).kind, Kind::kQueued);
   std::stop_source stop;
   const BootTime began = BootNow();
   std::jthread waits([&] { Await(waiter, kLong, stop.get_token()); });
@@ -100,11 +100,11 @@ LOCK_TEST(IfWakes, AHandOverWakesOneAndNotAll) {
   constexpr size_t kWaiters = 12;
   for (int round = 0; round < 4 && !HasFailure(); round++) {
     const Requester holder = New();
-    ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
+    ASSERT_EQ(Request(holder).kind, Kind::kGranted);
     std::vector<Requester> waiters;
     for (size_t i = 0; i < kWaiters; i++) {
       waiters.push_back(New());
-      ASSERT_EQ(Ask(waiters.back()).kind, Kind::kQueued);
+      ASSERT_EQ(Request(waiters.back()).kind, Kind::kQueued);
     }
     std::atomic<size_t> wakes{0};
     std::vector<std::jthread> threads;
@@ -113,7 +113,7 @@ LOCK_TEST(IfWakes, AHandOverWakesOneAndNotAll) {
         do {
           Await(waiter, kLong);
           wakes++;
-        } while (Ask(waiter).kind != Kind::kGranted && !HasFailure());
+        } while (Request(waiter).kind != Kind::kGranted && !HasFailure());
         EXPECT_EQ(Free(waiter), Freed::kYes);
       });
     }

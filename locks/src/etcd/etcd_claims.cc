@@ -27,9 +27,9 @@ void EtcdClaims::Erase(const All::iterator& at) {
   all_.erase(at);
 }
 
-bool EtcdClaims::Asking(const Token& token, const std::string& key, BootTime now) {
+bool EtcdClaims::Requesting(const Token& token, const std::string& key, BootTime now) {
   const auto at = all_.try_emplace(token, Kept{{.key = key}, now}).first;
-  const bool fresh = at->second.claim.created == 0 && !at->second.claim.doubt;
+  const bool fresh = at->second.claim.created == 0 && !at->second.claim.uncertain;
   if (!fresh && at->second.calls == 0 && at->second.until <= now) {
     return false;
   }
@@ -43,9 +43,9 @@ void EtcdClaims::Has(const Token& token, const EtcdClaim& claim, BootTime until)
   if (at == all_.end()) {
     return;  // given up meanwhile, which made it void
   }
-  const bool doubt = at->second.claim.doubt;
+  const bool uncertain = at->second.claim.uncertain;
   at->second.claim = claim;
-  at->second.claim.doubt = doubt || claim.doubt;
+  at->second.claim.uncertain = uncertain || claim.uncertain;
   Unpin(at, until);
 }
 
@@ -59,25 +59,25 @@ void EtcdClaims::HasNothing(const Token& token) {
   claim.granted = false;
   claim.ahead.clear();
   Unpin(at, at->second.until);
-  if (!claim.doubt && at->second.calls == 0) {
+  if (!claim.uncertain && at->second.calls == 0) {
     Erase(at);
   }
 }
 
-void EtcdClaims::NotAsked(const Token& token) {
+void EtcdClaims::NotRequested(const Token& token) {
   const auto at = all_.find(token);
   if (at == all_.end()) {
     return;
   }
   Unpin(at, at->second.until);
-  if (at->second.claim.created == 0 && !at->second.claim.doubt && at->second.calls == 0) {
+  if (at->second.claim.created == 0 && !at->second.claim.uncertain && at->second.calls == 0) {
     Erase(at);
   }
 }
 
 void EtcdClaims::Unknown(const Token& token, BootTime until) {
   if (const auto at = all_.find(token); at != all_.end()) {
-    at->second.claim.doubt = true;
+    at->second.claim.uncertain = true;
     Unpin(at, std::max(until, at->second.until));
   }
 }
@@ -106,7 +106,7 @@ void EtcdClaims::AheadWent(const Token& token) {
 void EtcdClaims::Removed(const Token& token, const EtcdClaim& claim) {
   const auto at = all_.find(token);
   if (at == all_.end() || at->second.claim.created != claim.created ||
-      at->second.claim.doubt != claim.doubt) {
+      at->second.claim.uncertain != claim.uncertain) {
     return;
   }
   if (at->second.calls == 0) {

@@ -24,7 +24,7 @@ struct EtcdClaim {
   std::string key;
   int64_t created = 0;  // the revision that created it; 0: not known
   bool granted = false;
-  bool doubt = false;
+  bool uncertain = false;
   std::string ahead;          // the key that it waits for; empty: none
   int64_t ahead_created = 0;  // of which incarnation
 };
@@ -32,12 +32,12 @@ struct EtcdClaim {
 class EtcdClaims {
  public:
   // A request for this key is about to be sent. False: what it had before is to be removed first.
-  [[nodiscard]] bool Asking(const Token& token, const std::string& key, BootTime now);
+  [[nodiscard]] bool Requesting(const Token& token, const std::string& key, BootTime now);
   // Its answer came: this is what it has, until then. Doubt stays.
   void Has(const Token& token, const EtcdClaim& claim, BootTime until);
   void HasNothing(const Token& token);
   // It was not asked: this has what it had.
-  void NotAsked(const Token& token);
+  void NotRequested(const Token& token);
   // No answer came.
   void Unknown(const Token& token, BootTime until);
 

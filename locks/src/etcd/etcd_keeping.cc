@@ -27,7 +27,7 @@ EtcdLocks::EtcdLocks(std::unique_ptr<EtcdClient> client, const EtcdLockOptions& 
       client_(std::move(client)),
       keys_(options.space),
       most_(options.max_waiters + 1),
-      session_(*client_, keys_, options.session, options.call, doubts_) {}
+      session_(*client_, keys_, options.session, options.call, listeners_) {}
 
 EtcdLocks::~EtcdLocks() {
   {
@@ -102,8 +102,8 @@ Status EtcdLocks::RemoveOverdue() {
 
 Result<std::vector<bool>> EtcdLocks::Remove(
     const std::vector<std::pair<Token, EtcdClaim>>& claims) {
-  const bool voids =
-      std::any_of(claims.begin(), claims.end(), [](const auto& one) { return one.second.doubt; });
+  const bool voids = std::any_of(claims.begin(), claims.end(),
+                                 [](const auto& one) { return one.second.uncertain; });
   for (int tries = 0; tries < kTries; tries++) {
     const auto known = session_.Known();
     // Without a session there is nothing on its way that could still be done.

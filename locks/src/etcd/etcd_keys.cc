@@ -55,7 +55,7 @@ std::string EtcdLockKeys::Writers(std::string_view name) const {
   return Queue(name) + "x";
 }
 
-std::string EtcdLockKeys::Ask(std::string_view name, LockMode mode, const Token& token) const {
+std::string EtcdLockKeys::Request(std::string_view name, LockMode mode, const Token& token) const {
   std::string key = Queue(name) + (mode == LockMode::kExclusive ? "x" : "s");
   AppendBytes(key, token.process);
   AppendBytes(key, token.attempt);
@@ -95,13 +95,13 @@ std::optional<LockMode> EtcdModeOf(std::string_view key) {
   return mode == 'x' ? LockMode::kExclusive : LockMode::kShared;
 }
 
-std::string BytesOf(const EtcdRequest& asked) {
-  std::string bytes(1, asked.back ? '1' : '0');
-  AppendBytes(bytes, asked.epoch);
-  for (const milliseconds time : {asked.lease, asked.queue_lease}) {
+std::string BytesOf(const EtcdRequest& requested) {
+  std::string bytes(1, requested.back ? '1' : '0');
+  AppendBytes(bytes, requested.epoch);
+  for (const milliseconds time : {requested.lease, requested.queue_lease}) {
     AppendBytes(bytes, static_cast<uint32_t>(std::clamp<int64_t>(time.count(), 0, UINT32_MAX)));
   }
-  return bytes + asked.who;
+  return bytes + requested.who;
 }
 
 std::optional<EtcdRequest> EtcdRequestOf(std::string_view bytes) {

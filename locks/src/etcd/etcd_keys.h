@@ -22,7 +22,7 @@ class EtcdLockKeys {
   std::string Queue(std::string_view name) const;
   // Before those of its writers.
   std::string Writers(std::string_view name) const;
-  std::string Ask(std::string_view name, LockMode mode, const Token& token) const;
+  std::string Request(std::string_view name, LockMode mode, const Token& token) const;
   std::string Session(int64_t lease) const;
 
   std::optional<std::string> NameOf(std::string_view key) const;
@@ -44,7 +44,7 @@ struct EtcdRequest {
   milliseconds queue_lease{0};
   std::string who;
 };
-std::string BytesOf(const EtcdRequest& asked);
+std::string BytesOf(const EtcdRequest& requested);
 std::optional<EtcdRequest> EtcdRequestOf(std::string_view bytes);
 
 }  // namespace oncemq

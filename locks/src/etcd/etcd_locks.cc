@@ -11,7 +11,7 @@ namespace oncemq {
 namespace {
 
 constexpr size_t kLargestBatch = 100;  // etcd takes 128 operations at a time
-constexpr int kAskTries = 5;
+constexpr int kMostTries = 5;
 
 milliseconds Left(BootTime until, BootTime now) {
   return std::max(milliseconds(0), std::chrono::ceil<milliseconds>(until - now));
@@ -39,23 +39,24 @@ Error WentBack(uint32_t epoch) {
 
 // Whoever waits behind somebody only wants to know whether that changed.
 EtcdWay WayOf(const AcquireRequest& request, const EtcdClaim& has) {
-  const bool waits = request.queue && !has.granted && !has.doubt && !has.ahead.empty();
+  const bool waits = request.queue && !has.granted && !has.uncertain && !has.ahead.empty();
   return waits ? EtcdWay::kStay : EtcdWay::kLong;
 }
 
 }  // namespace
 
-Result<EtcdRequestAnswer> EtcdLocks::AskStore(const AcquireRequest& request, const std::string& key,
-                                              const std::optional<EtcdClaim>& has) {
+Result<EtcdRequestAnswer> EtcdLocks::SendRequest(const AcquireRequest& request,
+                                                 const std::string& key,
+                                                 const std::optional<EtcdClaim>& has) {
   using Answer = EtcdRequestAnswer::Kind;
   EtcdWay way = has ? WayOf(request, *has) : EtcdWay::kShort;
-  bool asked = false;
+  bool requested = false;
   bool made = false;
   const auto failed = [&](Error error) {
-    error.effect = asked ? Effect::kUnknown : error.effect;
+    error.effect = requested ? Effect::kUnknown : error.effect;
     return error;
   };
-  for (int tries = 0; tries < kAskTries; tries++) {
+  for (int tries = 0; tries < kMostTries; tries++) {
     if (!session_.Allows(request.epoch)) {
       return failed(WentBack(request.epoch));
     }
@@ -72,7 +73,7 @@ Result<EtcdRequestAnswer> EtcdLocks::AskStore(const AcquireRequest& request, con
     if (!read) {
       return Strange();
     }
-    asked = asked || read->mine;
+    requested = requested || read->mine;
     made = made || read->fresh;
     read->fresh = made;
     way = EtcdWay::kLong;
@@ -97,7 +98,7 @@ Result<EtcdRequestAnswer> EtcdLocks::AskStore(const AcquireRequest& request, con
   return failed(Moving());
 }
 
-Result<LockAnswer> EtcdLocks::Ask(const AcquireRequest& request) {
+Result<LockAnswer> EtcdLocks::Request(const AcquireRequest& request) {
   if (const Status fit = CheckCounted(request, capabilities()); !fit) {
     return fit.error();
   }
@@ -106,7 +107,7 @@ Result<LockAnswer> EtcdLocks::Ask(const AcquireRequest& request) {
                  "with this session etcd holds names for " +
                      std::to_string(session_.LongestLease().count()) + " ms at most"};
   }
-  const std::string key = keys_.Ask(request.name, request.mode, request.token);
+  const std::string key = keys_.Request(request.name, request.mode, request.token);
   std::optional<EtcdClaim> has;
   for (int tries = 0;; tries++) {
     if (const Status done = RemoveOverdue(); !done) {
@@ -114,14 +115,14 @@ Result<LockAnswer> EtcdLocks::Ask(const AcquireRequest& request) {
     }
     MutexLock lock(mutex_);
     has = claims_.Find(request.token);
-    if (claims_.Asking(request.token, key, BootNow())) {
+    if (claims_.Requesting(request.token, key, BootNow())) {
       break;
     }
-    if (tries >= kAskTries) {
+    if (tries >= kMostTries) {
       return Error{Code::kUnavailable, Effect::kNone, "what had ended is not removed yet"};
     }
   }
-  const auto answer = AskStore(request, key, has);
+  const auto answer = SendRequest(request, key, has);
   MutexLock lock(mutex_);
   if (!answer && answer.error().effect == Effect::kUnknown) {
     claims_.Unknown(request.token, BootNow() + std::max(request.lease, request.queue_lease));
@@ -134,7 +135,7 @@ Result<LockAnswer> EtcdLocks::Ask(const AcquireRequest& request) {
       claims_.Unknown(request.token, BootNow());
       Changed();
     } else {
-      claims_.NotAsked(request.token);
+      claims_.NotRequested(request.token);
     }
     return answer ? Result<LockAnswer>(
                         LockAnswer{LockAnswer::Kind::kSealed, {answer->epoch, 0}, milliseconds(0)})
@@ -282,8 +283,8 @@ Status EtcdLocks::ExtendSome(std::span<const LockClaim> claims, std::span<Extend
     const auto& entries = seen ? seen->first.replies[reply].entries : std::vector<EtcdEntry>();
     if (!entries.empty() && entries[0].created == held[i]->created &&
         entries[0].lease == seen->second) {
-      const auto asked = EtcdRequestOf(entries[0].value);
-      answers[i] = asked && asked->back ? Extended::kAskedBack : Extended::kYes;
+      const auto requested = EtcdRequestOf(entries[0].value);
+      answers[i] = requested && requested->back ? Extended::kRecalled : Extended::kYes;
       until = BootNow() + claims[i].lease;
     }
     claims_.Extended(claims[i].token, until);
@@ -296,7 +297,7 @@ Status EtcdLocks::ExtendSome(std::span<const LockClaim> claims, std::span<Extend
 Result<std::pair<EtcdAnswer, int64_t>> EtcdLocks::LookInSession(const EtcdTxn& look,
                                                                 milliseconds lease,
                                                                 milliseconds within) {
-  for (int tries = 0; tries < kAskTries; tries++) {
+  for (int tries = 0; tries < kMostTries; tries++) {
     const auto ticket = session_.Until(BootNow() + lease, within);
     if (!ticket) {
       return ticket.error();

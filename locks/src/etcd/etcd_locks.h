@@ -15,7 +15,7 @@
 #include "oncemq/base/mutex.h"
 #include "oncemq/clients/etcd_client.h"
 #include "oncemq/locks/etcd_locks.h"
-#include "oncemq/locks/lock_doubts.h"
+#include "oncemq/locks/hold_listeners.h"
 
 namespace oncemq {
 
@@ -29,23 +29,23 @@ class EtcdLocks final : public LockEngine {
   [[nodiscard]] bool Start();
 
   const LockCapabilities& capabilities() const override { return can_; }
-  Result<LockAnswer> Ask(const AcquireRequest& request) override;
+  Result<LockAnswer> Request(const AcquireRequest& request) override;
   Status Await(const AcquireRequest& request, BootTime until, const std::stop_token& stop) override;
   Status Extend(std::span<const LockClaim> claims, std::span<Extended> answers) override;
   Status Free(std::span<const LockClaim> claims, std::span<Freed> answers) override;
-  Result<size_t> AskBack(std::string_view name) override;
+  Result<size_t> Recall(std::string_view name) override;
   Result<Freed> Evict(std::string_view name, const Fence& fence) override;
   Result<LockView> Look(std::string_view name) override;
   Result<std::vector<std::string>> Names(std::string_view after, size_t limit) override;
   Result<uint32_t> Seal(uint32_t epoch) override;
-  void Listen(DoubtListener& listener) override { doubts_.Listen(listener); }
-  void Unlisten(DoubtListener& listener) override { doubts_.Unlisten(listener); }
+  void Listen(HoldListener& listener) override { listeners_.Listen(listener); }
+  void Unlisten(HoldListener& listener) override { listeners_.Unlisten(listener); }
 
  private:
   // Those who hold a name and those who wait for it, as they came, up to the limit.
   struct Queue {
     std::vector<EtcdEntry> entries;
-    std::vector<EtcdRequest> asked;
+    std::vector<EtcdRequest> requested;
     std::vector<bool> holds;
   };
 
@@ -54,8 +54,8 @@ class EtcdLocks final : public LockEngine {
   void Changed() REQUIRES(mutex_);
   Status RemoveOverdue();
   Result<std::vector<bool>> Remove(const std::vector<std::pair<Token, EtcdClaim>>& claims);
-  Result<EtcdRequestAnswer> AskStore(const AcquireRequest& request, const std::string& key,
-                                     const std::optional<EtcdClaim>& has);
+  Result<EtcdRequestAnswer> SendRequest(const AcquireRequest& request, const std::string& key,
+                                        const std::optional<EtcdClaim>& has);
   Result<LockAnswer> InQueue(const AcquireRequest& request, const EtcdRequestAnswer& answer)
       REQUIRES(mutex_);
   LockAnswer Waits(const AcquireRequest& request, const EtcdClaim& claim) REQUIRES(mutex_);
@@ -70,7 +70,7 @@ class EtcdLocks final : public LockEngine {
   const std::unique_ptr<EtcdClient> client_;
   const EtcdLockKeys keys_;
   const size_t most_;  // of a queue
-  LockDoubts doubts_;
+  HoldListeners listeners_;
   EtcdSession session_;
 
   Mutex mutex_;

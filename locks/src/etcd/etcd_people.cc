@@ -41,17 +41,17 @@ Result<EtcdLocks::Queue> EtcdLocks::QueueOf(std::string_view name) {
   queue.entries = std::move(answer->replies.front().entries);
   const std::vector<LockMode> modes = EtcdModesOf(queue.entries);
   for (size_t i = 0; i < queue.entries.size(); i++) {
-    auto asked = EtcdRequestOf(queue.entries[i].value);
-    if (!asked) {
+    auto requested = EtcdRequestOf(queue.entries[i].value);
+    if (!requested) {
       return StrangeRead();
     }
-    queue.asked.push_back(*std::move(asked));
+    queue.requested.push_back(*std::move(requested));
     queue.holds.push_back(!WaitsFor(modes, i));
   }
   return queue;
 }
 
-Result<size_t> EtcdLocks::AskBack(std::string_view name) {
+Result<size_t> EtcdLocks::Recall(std::string_view name) {
   const auto queue = QueueOf(name);
   if (!queue) {
     return queue.error();
@@ -59,11 +59,11 @@ Result<size_t> EtcdLocks::AskBack(std::string_view name) {
   size_t told = 0;
   EtcdTxn txn;
   for (size_t i = 0; i < queue->entries.size() && queue->holds[i]; i++) {
-    EtcdRequest asked = queue->asked[i];
-    asked.back = true;
+    EtcdRequest requested = queue->requested[i];
+    requested.back = true;
     txn.then.push_back(IfSame(queue->entries[i], {.kind = EtcdOp::Kind::kPut,
                                                   .key = queue->entries[i].key,
-                                                  .value = BytesOf(asked),
+                                                  .value = BytesOf(requested),
                                                   .keep_lease = true}));
     if (txn.then.size() < kLargestRead && i + 1 < queue->entries.size() && queue->holds[i + 1]) {
       continue;
@@ -87,7 +87,7 @@ Result<Freed> EtcdLocks::Evict(std::string_view name, const Fence& fence) {
   }
   for (size_t i = 0; i < queue->entries.size() && queue->holds[i]; i++) {
     const EtcdEntry& entry = queue->entries[i];
-    if (Fence{queue->asked[i].epoch, static_cast<uint64_t>(entry.created)} == fence) {
+    if (Fence{queue->requested[i].epoch, static_cast<uint64_t>(entry.created)} == fence) {
       const auto answer =
           client_->Run(IfSame(entry, {.kind = EtcdOp::Kind::kDelete, .key = entry.key}));
       if (!answer) {
@@ -111,17 +111,17 @@ Result<LockView> EtcdLocks::Look(std::string_view name) {
   MutexLock lock(mutex_);
   for (size_t i = 0; i < queue->entries.size(); i++) {
     const EtcdEntry& entry = queue->entries[i];
-    const EtcdRequest& asked = queue->asked[i];
+    const EtcdRequest& requested = queue->requested[i];
     const bool holds = queue->holds[i];
     const auto ours = claims_.UntilOf(entry.key);
     const auto left = ours ? std::chrono::ceil<milliseconds>(*ours - now)
-                           : (holds ? asked.lease : asked.queue_lease);
+                           : (holds ? requested.lease : requested.queue_lease);
     view.parties.push_back(
         {.holds = holds,
          .mode = EtcdModeOf(entry.key).value_or(LockMode::kExclusive),
-         .fence = holds ? Fence{asked.epoch, static_cast<uint64_t>(entry.created)} : Fence{},
+         .fence = holds ? Fence{requested.epoch, static_cast<uint64_t>(entry.created)} : Fence{},
          .left = std::max(milliseconds(0), left),
-         .who = asked.who.substr(0, kLongestKeptWho)});
+         .who = requested.who.substr(0, kLongestKeptWho)});
   }
   return view;
 }

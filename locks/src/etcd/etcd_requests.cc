@@ -45,10 +45,10 @@ EtcdTxn EtcdRequestTxn(const EtcdLockKeys& keys, const AcquireRequest& request,
                        const std::string& key, const EtcdSession::Ticket& ticket, EtcdWay way,
                        size_t most, const EtcdClaim& has) {
   const std::string prefix = keys.Queue(request.name);
-  const EtcdRequest asked{false, request.epoch, request.lease, request.queue_lease,
-                          std::string(request.who)};
+  const EtcdRequest requested{false, request.epoch, request.lease, request.queue_lease,
+                              std::string(request.who)};
   EtcdOp put{
-      .kind = EtcdOp::Kind::kPut, .key = key, .value = BytesOf(asked), .lease = ticket.lease};
+      .kind = EtcdOp::Kind::kPut, .key = key, .value = BytesOf(requested), .lease = ticket.lease};
   EtcdTxn txn{.if_all = {Generation(ticket)},
               .otherwise = {RangeOf(keys.seal()), RangeOf(ticket.key)}};
   txn.if_all.push_back(Sealed(keys, request.epoch));
@@ -116,11 +116,11 @@ std::optional<EtcdRequestAnswer> EtcdRequestAnswerOf(const EtcdAnswer& answer,
     out.mine = put;
   } else if (!take.replies.empty() && !take.replies.front().entries.empty()) {
     out.mine = take.replies.front().entries.front();
-    const auto asked = EtcdRequestOf(out.mine->value);
-    if (!asked) {
+    const auto requested = EtcdRequestOf(out.mine->value);
+    if (!requested) {
       return std::nullopt;
     }
-    out.epoch = asked->epoch;
+    out.epoch = requested->epoch;
   }
   out.queue = answer.replies[1].entries;
   out.length = static_cast<size_t>(std::max<int64_t>(0, answer.replies[1].count));
@@ -130,7 +130,7 @@ std::optional<EtcdRequestAnswer> EtcdRequestAnswerOf(const EtcdAnswer& answer,
 EtcdTxn EtcdRemoveTxn(const std::vector<std::pair<Token, EtcdClaim>>& claims,
                       const std::optional<EtcdSession::Ticket>& ticket) {
   EtcdTxn txn;
-  if (!ticket && claims.size() == 1 && !claims.front().second.doubt) {
+  if (!ticket && claims.size() == 1 && !claims.front().second.uncertain) {
     const EtcdClaim& claim = claims.front().second;
     txn.if_all = {EtcdSame(claim.key, claim.created)};
     txn.then = {{.kind = EtcdOp::Kind::kDelete, .key = claim.key}};
@@ -143,7 +143,7 @@ EtcdTxn EtcdRemoveTxn(const std::vector<std::pair<Token, EtcdClaim>>& claims,
   }
   for (const auto& [token, claim] : claims) {
     EtcdOp remove{.kind = EtcdOp::Kind::kDelete, .key = claim.key};
-    if (claim.doubt) {
+    if (claim.uncertain) {
       txn.then.push_back(std::move(remove));
     } else {
       txn.then.push_back(If({EtcdSame(claim.key, claim.created)}, std::move(remove)));

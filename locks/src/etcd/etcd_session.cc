@@ -16,21 +16,21 @@ constexpr milliseconds kMostBetweenKeepAlives{1'000};
 }  // namespace
 
 EtcdSession::EtcdSession(EtcdClient& client, const EtcdLockKeys& keys, std::chrono::seconds ttl,
-                         milliseconds patience, LockDoubts& doubts)
-    : client_(client), keys_(keys), ttl_(ttl), patience_(patience), doubts_(doubts) {}
+                         milliseconds patience, HoldListeners& listeners)
+    : client_(client), keys_(keys), ttl_(ttl), patience_(patience), listeners_(listeners) {}
 
 Result<EtcdSession::Ticket> EtcdSession::Until(BootTime until, milliseconds within) {
   const BootTime give_up = BootNow() + std::min(within, patience_);
   uint64_t before = 0;
   {
     MutexLock lock(mutex_);
-    before = asked_;
+    before = renewals_;
   }
   for (;;) {
     int64_t lease = 0;
     {
       MutexLock lock(mutex_);
-      while (asking_ && BootNow() < give_up) {
+      while (renewing_ && BootNow() < give_up) {
         changed_.wait_for(mutex_, give_up - BootNow());
       }
       if (ticket_.lease != 0 && until_ >= until) {
@@ -38,20 +38,20 @@ Result<EtcdSession::Ticket> EtcdSession::Until(BootTime until, milliseconds with
       }
       // A call for a short lease has little time for an answer: its failure says nothing of ours.
       const bool shared = failed_within_ >= std::min(within, patience_);
-      if (asked_ > before && failed_ && (shared || BootNow() >= give_up)) {
+      if (renewals_ > before && failed_ && (shared || BootNow() >= give_up)) {
         return *failed_;
       }
       // One that has ended is found gone first, and made anew then.
-      if (asking_ || BootNow() >= give_up || asked_ > before + 3) {
+      if (renewing_ || BootNow() >= give_up || renewals_ > before + 3) {
         return Error{Code::kTimeout, Effect::kNone, "etcd acknowledges no session"};
       }
-      asking_ = true;
+      renewing_ = true;
       lease = ticket_.lease;
     }
     const Status done = Renew(lease, within);
     MutexLock lock(mutex_);
-    asking_ = false;
-    asked_++;
+    renewing_ = false;
+    renewals_++;
     failed_.reset();
     if (!done) {
       failed_ = done.error();
@@ -120,7 +120,7 @@ std::optional<BootTime> EtcdSession::next_keep_alive() {
     return std::nullopt;
   }
   // Somebody is at it: whether that was enough shows later.
-  return asking_ ? BootNow() + kAWhile : NextKeepAlive();
+  return renewing_ ? BootNow() + kAWhile : NextKeepAlive();
 }
 
 BootTime EtcdSession::NextKeepAlive() const {
@@ -130,7 +130,7 @@ BootTime EtcdSession::NextKeepAlive() const {
 void EtcdSession::IsGone() {
   const bool was_there = std::exchange(ticket_.lease, 0) != 0;
   if (was_there) {
-    doubts_.HoldsAreInDoubt();
+    listeners_.HoldsMayBeLost();
   }
 }
 
@@ -138,7 +138,7 @@ Status EtcdSession::KeepAlive() {
   int64_t lease = 0;
   {
     MutexLock lock(mutex_);
-    if (ticket_.lease == 0 || asking_ || BootNow() < NextKeepAlive()) {
+    if (ticket_.lease == 0 || renewing_ || BootNow() < NextKeepAlive()) {
       return {};
     }
     lease = ticket_.lease;

@@ -16,7 +16,7 @@
 #include "etcd_keys.h"
 #include "oncemq/base/mutex.h"
 #include "oncemq/clients/etcd_client.h"
-#include "oncemq/locks/lock_doubts.h"
+#include "oncemq/locks/hold_listeners.h"
 #include "session_lease.h"
 
 namespace oncemq {
@@ -39,7 +39,7 @@ class EtcdSession {
 
   // `doubts` are told when it is found gone.
   EtcdSession(EtcdClient& client, const EtcdLockKeys& keys, std::chrono::seconds ttl,
-              milliseconds patience, LockDoubts& doubts);
+              milliseconds patience, HoldListeners& listeners);
 
   // A session that lives until then, if an answer of its term proves it. Asks the store if needed,
   // and waits `within` for each answer.
@@ -72,12 +72,12 @@ class EtcdSession {
   const EtcdLockKeys& keys_;
   const std::chrono::seconds ttl_;
   const milliseconds patience_;
-  LockDoubts& doubts_;
+  HoldListeners& listeners_;
 
   Mutex mutex_;
   ConditionVariable changed_;
-  bool asking_ GUARDED_BY(mutex_) = false;            // somebody makes or acknowledges it
-  uint64_t asked_ GUARDED_BY(mutex_) = 0;             // how often somebody has
+  bool renewing_ GUARDED_BY(mutex_) = false;          // somebody makes or acknowledges it
+  uint64_t renewals_ GUARDED_BY(mutex_) = 0;          // how often somebody has
   std::optional<Error> failed_ GUARDED_BY(mutex_);    // the last time
   milliseconds failed_within_ GUARDED_BY(mutex_){0};  // and how long it was waited for
   Ticket ticket_ GUARDED_BY(mutex_);

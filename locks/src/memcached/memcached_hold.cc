@@ -13,7 +13,7 @@ constexpr uint64_t kVersion = 1;
 std::string Encode(const MemcachedHold& hold) {
   std::string bytes;
   AppendVarint(bytes, kVersion);
-  AppendVarint(bytes, hold.asked_back ? 1 : 0);
+  AppendVarint(bytes, hold.recalled ? 1 : 0);
   AppendVarint(bytes, hold.token.process);
   AppendVarint(bytes, hold.token.attempt);
   AppendVarint(bytes, hold.name.size());
@@ -23,15 +23,15 @@ std::string Encode(const MemcachedHold& hold) {
 std::optional<MemcachedHold> DecodeMemcachedHold(std::string_view bytes) {
   ByteReader reader(bytes);
   const auto version = reader.Varint();
-  const auto asked_back = reader.Varint();
+  const auto recalled = reader.Varint();
   const auto process = reader.Varint();
   const auto attempt = reader.Varint();
   const auto length = reader.Varint();
-  if (!length || *version != kVersion || *asked_back > 1 || *length > reader.rest().size()) {
+  if (!length || *version != kVersion || *recalled > 1 || *length > reader.rest().size()) {
     return std::nullopt;
   }
   return MemcachedHold{.token = {*process, *attempt},
-                       .asked_back = *asked_back == 1,
+                       .recalled = *recalled == 1,
                        .name = std::string(reader.rest().substr(0, *length)),
                        .who = std::string(reader.rest().substr(*length))};
 }

@@ -12,7 +12,7 @@ namespace oncemq {
 
 struct MemcachedHold {
   Token token;
-  bool asked_back = false;
+  bool recalled = false;
   std::string name;  // whole, with its space: two may have the same key
   std::string who;
 };

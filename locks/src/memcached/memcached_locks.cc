@@ -42,7 +42,7 @@ class MemcachedLocks final : public LockEngine {
 
   const LockCapabilities& capabilities() const override { return can_; }
 
-  Result<LockAnswer> Ask(const AcquireRequest& request) override {
+  Result<LockAnswer> Request(const AcquireRequest& request) override {
     if (request.mode != LockMode::kExclusive) {
       return MemcachedCannot("has exclusive locks only");
     }
@@ -95,7 +95,7 @@ class MemcachedLocks final : public LockEngine {
         claims_.Refused(request.token, stored || former);
         return LockAnswer{};
       }
-      hold.asked_back = mine && former && former->until > sent && (*there)->hold.asked_back;
+      hold.recalled = mine && former && former->until > sent && (*there)->hold.recalled;
       value = Encode(hold);
       change = {CommandKind::kSwap, key, value, Kept(request.lease), (*there)->version};
       if (done && round + 1 == kRounds) {
@@ -134,7 +134,7 @@ class MemcachedLocks final : public LockEngine {
                                   Kept(claims[one.claim].lease), there.version};
         },
         [&](const Open& one, const There& there, const std::optional<There>& now) {
-          answers[one.claim] = there.hold.asked_back ? Extended::kAskedBack : Extended::kYes;
+          answers[one.claim] = there.hold.recalled ? Extended::kRecalled : Extended::kYes;
           Acknowledge(claims[one.claim].token, sent + claims[one.claim].lease, now);
         });
   }
@@ -163,7 +163,7 @@ class MemcachedLocks final : public LockEngine {
     return done;
   }
 
-  Result<size_t> AskBack(std::string_view name) override {
+  Result<size_t> Recall(std::string_view name) override {
     const std::string key = Key(name, epoch_);
     for (int round = 0; round < kRounds; round++) {
       auto there = Get(key, space_ + std::string(name));
@@ -173,10 +173,10 @@ class MemcachedLocks final : public LockEngine {
       if (!*there || claims_.Ended((*there)->hold.token, BootNow())) {
         return size_t{0};
       }
-      if ((*there)->hold.asked_back) {
+      if ((*there)->hold.recalled) {
         return size_t{1};
       }
-      (*there)->hold.asked_back = true;
+      (*there)->hold.recalled = true;
       const std::string value = Encode((*there)->hold);
       const seconds left = std::max(seconds(1), (*there)->left);  // 0 would be for ever
       const auto swapped = client_->Run({CommandKind::kSwap, key, value, left, (*there)->version});

@@ -26,7 +26,7 @@ class RedisLocks final : public LockEngine {
 
   const LockCapabilities& capabilities() const override { return can_; }
 
-  Result<LockAnswer> Ask(const AcquireRequest& request) override {
+  Result<LockAnswer> Request(const AcquireRequest& request) override {
     const std::string token = RedisToken(request.token);
     const std::string lease = RedisMicros(request.lease);
     const std::string queue_lease = RedisMicros(request.queue_lease);
@@ -59,7 +59,7 @@ class RedisLocks final : public LockEngine {
     }
     for (size_t i = 0; i < claims.size(); i++) {
       const int64_t said = (*replies)[i].integer;
-      answers[i] = said == 2 ? Extended::kAskedBack : said == 1 ? Extended::kYes : Extended::kGone;
+      answers[i] = said == 2 ? Extended::kRecalled : said == 1 ? Extended::kYes : Extended::kGone;
     }
     return {};
   }
@@ -78,9 +78,9 @@ class RedisLocks final : public LockEngine {
     return {};
   }
 
-  Result<size_t> AskBack(std::string_view name) override {
+  Result<size_t> Recall(std::string_view name) override {
     const std::string key = prefix_ + std::string(name);
-    const auto reply = One(scripts_.ask_back, 1, {key});
+    const auto reply = One(scripts_.recall, 1, {key});
     return reply ? Result<size_t>(static_cast<size_t>(reply->integer)) : reply.error();
   }
 

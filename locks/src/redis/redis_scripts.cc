@@ -3,9 +3,6 @@
 
 #include <string>
 
-#include "ask_back_lua.h"
-#include "ask_idle_lua.h"
-#include "ask_lua.h"
 #include "begin_lua.h"
 #include "evict_lua.h"
 #include "extend_lua.h"
@@ -13,6 +10,9 @@
 #include "free_lua.h"
 #include "free_only_lua.h"
 #include "look_lua.h"
+#include "recall_lua.h"
+#include "request_idle_lua.h"
+#include "request_lua.h"
 #include "seal_lua.h"
 #include "state_lua.h"
 #include "tokens_lua.h"
@@ -28,10 +28,10 @@ std::string Whole(std::string_view body, std::string_view short_way = "") {
 }  // namespace
 
 RedisLockScripts::RedisLockScripts()
-    : request(Whole(kLockAskLua, kLockAskIdleLua)),
+    : request(Whole(kLockRequestLua, kLockRequestIdleLua)),
       extend(Whole(kLockExtendLua, kLockExtendOnlyLua)),
       free(Whole(kLockFreeLua, kLockFreeOnlyLua)),
-      ask_back(Whole(kLockAskBackLua)),
+      recall(Whole(kLockRecallLua)),
       evict(Whole(kLockEvictLua)),
       look(Whole(kLockLookLua)),
       tokens(Whole(kLockTokensLua)),

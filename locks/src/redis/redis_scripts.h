@@ -18,7 +18,7 @@ struct RedisLockScripts {
   // token. 1 if it held.
   RedisScript free;
   // Nothing. How many holders.
-  RedisScript ask_back;
+  RedisScript recall;
   // fence, its epoch. 1 if it held.
   RedisScript evict;
   // Nothing. For each holder, then for each waiter: {"h" or "w", mode, fence, left, who, epoch}.

@@ -36,15 +36,15 @@ class RedlockLocks final : public LockEngine {
 
   const LockCapabilities& capabilities() const override { return can_; }
 
-  Result<LockAnswer> Ask(const AcquireRequest& request) override {
+  Result<LockAnswer> Request(const AcquireRequest& request) override {
     if (request.mode != LockMode::kExclusive) {
       return Error{Code::kInvalid, Effect::kNone, "the engine redlock has exclusive locks only"};
     }
     const BootTime sent = BootNow();
     const RedlockTry mine =
         tries_.Of(request.token, sent, sent + request.lease, request.epoch, request.who);
-    const RedlockAnswers answers =
-        masters_->Ask(AskFor(request.name, mine, request.lease), [this](const RedlockAnswers& now) {
+    const RedlockAnswers answers = masters_->Request(
+        AcquireQuestion(request.name, mine, request.lease), [this](const RedlockAnswers& now) {
           return RedlockTally(now).Decided(masters_->majority());
         });
     const RedlockSaid said = RedlockTally(answers);
@@ -98,7 +98,7 @@ class RedlockLocks final : public LockEngine {
       return {};
     }
     const RedlockAnswers said =
-        masters_->Ask(std::move(question), [this, lists](const RedlockAnswers& now) {
+        masters_->Request(std::move(question), [this, lists](const RedlockAnswers& now) {
           return RedlockDecided(now, lists, masters_->majority());
         });
     if (CountRedlock(said, 0).answered() < masters_->majority()) {
@@ -127,29 +127,29 @@ class RedlockLocks final : public LockEngine {
     if (which.empty()) {
       return {};
     }
-    const RedlockAnswers said = masters_->Ask(
+    const RedlockAnswers said = masters_->Request(
         std::move(question),
         [this, &which](const RedlockAnswers& now) {
           return RedlockDecided(now, which.size(), masters_->majority());
         },
         last);
-    bool doubt = false;
+    bool uncertain = false;
     for (size_t list = 0; list < which.size(); list++) {
       const RedlockVotes votes = CountRedlock(said, list);
       if (votes.yes >= masters_->majority()) {
         answers[which[list]] = Freed::kYes;
       } else if (votes.no < masters_->majority() && votes.yes + votes.no < masters_->count()) {
-        doubt = true;
+        uncertain = true;
         continue;  // told again when it is asked again
       }
       tries_.Forget(claims[which[list]].token);
     }
-    return doubt ? Status(masters_->NoMajority(said, Effect::kUnknown)) : Status();
+    return uncertain ? Status(masters_->NoMajority(said, Effect::kUnknown)) : Status();
   }
 
-  Result<size_t> AskBack(std::string_view name) override {
-    const RedlockAnswers said = masters_->Ask(
-        {&scripts_.ask_back, 1, {{Key(name)}}},
+  Result<size_t> Recall(std::string_view name) override {
+    const RedlockAnswers said = masters_->Request(
+        {&scripts_.recall, 1, {{Key(name)}}},
         [this](const RedlockAnswers& now) { return RedlockDecided(now, 1, masters_->majority()); });
     const RedlockVotes votes = CountRedlock(said, 0);
     if (votes.answered() < masters_->majority()) {
@@ -163,7 +163,7 @@ class RedlockLocks final : public LockEngine {
 
   // Those that a majority may know. What a minority has left of a request is nobody's hold.
   Result<LockView> Look(std::string_view name) override {
-    const RedlockAnswers said = masters_->Ask({&scripts_.tokens, 1, {{Key(name)}}}, Never);
+    const RedlockAnswers said = masters_->Request({&scripts_.tokens, 1, {{Key(name)}}}, Never);
     std::map<std::string, std::vector<LockView::Party>> seen;
     size_t answered = 0;
     for (const auto& answer : said) {
@@ -222,7 +222,7 @@ class RedlockLocks final : public LockEngine {
   Result<uint32_t> Seal(uint32_t epoch) override {
     for (uint32_t wanted = epoch;;) {
       const RedlockAnswers said =
-          masters_->Ask({&scripts_.seal, 1, {{seal_, std::to_string(wanted)}}}, Never);
+          masters_->Request({&scripts_.seal, 1, {{seal_, std::to_string(wanted)}}}, Never);
       std::vector<uint32_t> epochs;
       for (const auto& answer : said) {
         if (const RedisReply* reply = RedlockReply(answer, 0)) {
@@ -246,7 +246,8 @@ class RedlockLocks final : public LockEngine {
 
   std::string Key(std::string_view name) const { return prefix_ + std::string(name); }
 
-  RedlockQuestion AskFor(std::string_view name, const RedlockTry& mine, milliseconds lease) const {
+  RedlockQuestion AcquireQuestion(std::string_view name, const RedlockTry& mine,
+                                  milliseconds lease) const {
     const milliseconds there = WithDrift(lease);
     return {&scripts_.request,
             2,
@@ -268,7 +269,7 @@ class RedlockLocks final : public LockEngine {
       return true;
     }
     const RedlockAnswers undone =
-        masters_->AskSome({&scripts_.free, 1, {{Key(name), RedisToken(token)}}}, which, until);
+        masters_->RequestSome({&scripts_.free, 1, {{Key(name), RedisToken(token)}}}, which, until);
     for (size_t i = 0; i < which.size(); i++) {
       if (which[i] && RedlockReply(undone[i], 0) == nullptr) {
         return false;
@@ -310,20 +311,20 @@ class RedlockLocks final : public LockEngine {
       return Extended::kGone;
     }
     tries_.Lasts(claim.token, mine.token, sent + claim.lease);
-    bool asked_back = false;
+    bool recalled = false;
     for (size_t i = 0; i < said.size(); i++) {
       const RedisReply* reply = RedlockReply(said[i], list);
-      asked_back = asked_back || (reply != nullptr && reply->integer == 2);
+      recalled = recalled || (reply != nullptr && reply->integer == 2);
       // One that lost it, or has not said whether, is asked anew: it grants it if nobody has it
       // there.
       const bool lost = !said[i] || (reply != nullptr && reply->integer == 0);
       if (lost) {
         tries_.UnlessGivenBack(claim.token, mine.token, [&] {
-          masters_->Tell(i, AskFor(claim.name, mine, claim.lease), std::nullopt);
+          masters_->Tell(i, AcquireQuestion(claim.name, mine, claim.lease), std::nullopt);
         });
       }
     }
-    return asked_back ? Extended::kAskedBack : Extended::kYes;
+    return recalled ? Extended::kRecalled : Extended::kYes;
   }
 
   // The first `limit` names of all masters, and whether a majority may know each of them: those

@@ -68,8 +68,8 @@ std::shared_ptr<RedisClient> RedlockMaster::client() {
   return up_ ? client_ : nullptr;
 }
 
-void RedlockMaster::Ask(std::shared_ptr<const RedlockQuestion> question,
-                        std::shared_ptr<RedlockRound> round, std::optional<BootTime> keep) {
+void RedlockMaster::Request(std::shared_ptr<const RedlockQuestion> question,
+                            std::shared_ptr<RedlockRound> round, std::optional<BootTime> keep) {
   Job job{std::move(question), std::move(round), keep};
   MutexLock lock(mutex_);
   if (up_) {

@@ -50,8 +50,8 @@ class RedlockMaster {
   Status FirstTry();
 
   // `keep`: until when it is worth doing, even if nobody waits for it any more; nothing: only now.
-  void Ask(std::shared_ptr<const RedlockQuestion> question, std::shared_ptr<RedlockRound> round,
-           std::optional<BootTime> keep);
+  void Request(std::shared_ptr<const RedlockQuestion> question, std::shared_ptr<RedlockRound> round,
+               std::optional<BootTime> keep);
   // From now on its thread ends, having done once more what it has, if the master is there.
   void End();
   // For calls from other threads; nullptr: it is away.

@@ -86,25 +86,25 @@ RedlockMasters::~RedlockMasters() {
   }
 }
 
-RedlockAnswers RedlockMasters::Ask(RedlockQuestion question, const Enough& enough,
-                                   std::optional<BootTime> keep) const {
+RedlockAnswers RedlockMasters::Request(RedlockQuestion question, const Enough& enough,
+                                       std::optional<BootTime> keep) const {
   const BootTime until = BootNow() + std::min(question.within, call_);
   const auto asked = std::make_shared<const RedlockQuestion>(std::move(question));
   const auto round = std::make_shared<RedlockRound>(count());
   for (const auto& master : masters_) {
-    master->Ask(asked, round, keep);
+    master->Request(asked, round, keep);
   }
   return round->Wait(until, enough);
 }
 
-RedlockAnswers RedlockMasters::AskSome(RedlockQuestion question, const std::vector<bool>& which,
-                                       BootTime keep) const {
+RedlockAnswers RedlockMasters::RequestSome(RedlockQuestion question, const std::vector<bool>& which,
+                                           BootTime keep) const {
   const BootTime until = BootNow() + call_;
   const auto asked = std::make_shared<const RedlockQuestion>(std::move(question));
   const auto round = std::make_shared<RedlockRound>(count());
   for (size_t i = 0; i < count(); i++) {
     if (which[i]) {
-      masters_[i]->Ask(asked, round, keep);
+      masters_[i]->Request(asked, round, keep);
     } else {
       round->Answer(i, Error{Code::kInternal, Effect::kNone, "not asked"});
     }
@@ -114,8 +114,8 @@ RedlockAnswers RedlockMasters::AskSome(RedlockQuestion question, const std::vect
 
 void RedlockMasters::Tell(size_t master, RedlockQuestion question,
                           std::optional<BootTime> keep) const {
-  masters_[master]->Ask(std::make_shared<const RedlockQuestion>(std::move(question)), nullptr,
-                        keep);
+  masters_[master]->Request(std::make_shared<const RedlockQuestion>(std::move(question)), nullptr,
+                            keep);
 }
 
 Error RedlockMasters::NoMajority(const RedlockAnswers& answers, Effect effect) const {

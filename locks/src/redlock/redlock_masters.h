@@ -37,11 +37,11 @@ class RedlockMasters {
 
   using Enough = std::function<bool(const RedlockAnswers&)>;
   // Until `enough` says so, all have answered, or the time of a call is over.
-  RedlockAnswers Ask(RedlockQuestion question, const Enough& enough,
-                     std::optional<BootTime> keep = std::nullopt) const;
+  RedlockAnswers Request(RedlockQuestion question, const Enough& enough,
+                         std::optional<BootTime> keep = std::nullopt) const;
   // Only those of `which`; the others count as asked in vain. Until all of them have answered.
-  RedlockAnswers AskSome(RedlockQuestion question, const std::vector<bool>& which,
-                         BootTime keep) const;
+  RedlockAnswers RequestSome(RedlockQuestion question, const std::vector<bool>& which,
+                             BootTime keep) const;
   // Nobody waits for it. Done now, or until `keep`.
   void Tell(size_t master, RedlockQuestion question, std::optional<BootTime> keep) const;
 

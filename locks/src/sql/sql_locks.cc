@@ -80,7 +80,7 @@ class SqlLocks final : public LockEngine {
 
   const LockCapabilities& capabilities() const override { return can_; }
 
-  Result<LockAnswer> Ask(const AcquireRequest& request) override {
+  Result<LockAnswer> Request(const AcquireRequest& request) override {
     AcquireRequest short_request = request;
     short_request.who = request.who.substr(0, kLongestKeptWho);
     if (request.queue) {
@@ -93,8 +93,8 @@ class SqlLocks final : public LockEngine {
         return {};
       }
       const bool known = draft.entry.Knows(request.token);
-      answer = draft.entry.Ask(short_request, NextFence(draft, request.epoch), draft.now,
-                               draft.turns, request.queue ? home_ : 0);
+      answer = draft.entry.Request(short_request, NextFence(draft, request.epoch), draft.now,
+                                   draft.turns, request.queue ? home_ : 0);
       if (answer.kind == LockAnswer::Kind::kGranted) {
         draft.fence = std::max(draft.fence, answer.fence.token);
       }
@@ -155,10 +155,10 @@ class SqlLocks final : public LockEngine {
     return AllDone(left, claims.size());
   }
 
-  Result<size_t> AskBack(std::string_view name) override {
+  Result<size_t> Recall(std::string_view name) override {
     size_t asked = 0;
     const Status done = ChangeOne(name, std::nullopt, [&](Draft& draft) -> Status {
-      asked = draft.entry.AskBack(draft.now);
+      asked = draft.entry.Recall(draft.now);
       return {};
     });
     return done ? Result<size_t>(asked) : done.error();

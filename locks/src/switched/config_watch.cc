@@ -36,7 +36,7 @@ struct ConfigWatch::Parts {
   Status Look() {
     // One after another, so that what is read later is not older.
     MutexLock one_at_a_time(looking);
-    const BootTime asked_at = clock.Boot();
+    const BootTime requested_at = clock.Boot();
     const auto read = store->Read();
     MutexLock lock(mutex);
     const bool lost = read && read->version == 0 && seen.value.version > 0;
@@ -49,7 +49,7 @@ struct ConfigWatch::Parts {
       seen.blind = true;
       return lost ? Status(Error{Code::kCorrupt, Effect::kNone, why}) : Status(read.error());
     }
-    seen.as_of = asked_at;
+    seen.as_of = requested_at;
     seen.blind = false;
     ConfigValue now{read->text, read->version};
     if (now == seen.value) {

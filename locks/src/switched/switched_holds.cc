@@ -29,8 +29,8 @@ Extended OfBoth(Extended here, Extended there) {
   if (here == Extended::kLater || there == Extended::kLater) {
     return Extended::kLater;
   }
-  const bool asked = here == Extended::kAskedBack || there == Extended::kAskedBack;
-  return asked ? Extended::kAskedBack : Extended::kYes;
+  const bool recalled = here == Extended::kRecalled || there == Extended::kRecalled;
+  return recalled ? Extended::kRecalled : Extended::kYes;
 }
 
 }  // namespace
@@ -55,7 +55,7 @@ Result<bool> SwitchedLocks::Parts::Move(SwitchedStore& to, const SwitchRecord& r
   if (entry->mode == LockMode::kCounted) {
     request.limit = kMostCounted;
   }
-  const auto answer = AskOne(to, request, false);
+  const auto answer = RequestAt(to, request, false);
   // A release may have reached this store before the request. If the hold may have ended in the
   // other store, both may have granted it to another one in between.
   const auto now = where.Moved(claim.token);

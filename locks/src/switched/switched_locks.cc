@@ -57,7 +57,7 @@ Result<std::shared_ptr<SwitchedLocks>> SwitchedLocks::Open(std::vector<NamedLock
   options.stores.clear();
   for (NamedLocks& store : stores) {
     options.stores.push_back(store.name);
-    parts->stores.push_back(std::make_unique<SwitchedStore>(std::move(store), parts->doubts));
+    parts->stores.push_back(std::make_unique<SwitchedStore>(std::move(store), parts->listeners));
   }
   options.seal = [p = parts.get()](std::string_view name, uint32_t epoch) -> Status {
     SwitchedStore& store = p->Store(name);
@@ -86,12 +86,12 @@ const LockCapabilities& SwitchedLocks::capabilities() const {
   return parts_->can;
 }
 
-void SwitchedLocks::Listen(DoubtListener& listener) {
-  parts_->doubts.Listen(listener);
+void SwitchedLocks::Listen(HoldListener& listener) {
+  parts_->listeners.Listen(listener);
 }
 
-void SwitchedLocks::Unlisten(DoubtListener& listener) {
-  parts_->doubts.Unlisten(listener);
+void SwitchedLocks::Unlisten(HoldListener& listener) {
+  parts_->listeners.Unlisten(listener);
 }
 
 // The holds of the store that is left that the other one does not know yet, name by name.
@@ -142,7 +142,7 @@ LockSwitch SwitchedLocks::Parts::Told(const SwitchRecord& record) {
   return told;
 }
 
-Status SwitchedLocks::Parts::Asked(SwitchedStore& store) {
+Status SwitchedLocks::Parts::CheckGrants(SwitchedStore& store) {
   return store.Do(*board, [&](LockEngine& engine) { return store.Grants(engine); });
 }
 
@@ -153,7 +153,7 @@ Status SwitchedLocks::Parts::CanBePlanned(SwitchedStore& from, SwitchedStore& to
                    "the store " + store->name() + " cannot be sealed, so it takes a drain"};
     }
   }
-  return Asked(from);
+  return CheckGrants(from);
 }
 
 Result<LockSwitch> SwitchedLocks::SwitchToNext(std::string_view why, UnlessPlanned unless) {
@@ -176,7 +176,7 @@ Result<LockSwitch> SwitchedLocks::SwitchTo(std::string_view name, std::string_vi
     return Error{Code::kInvalid, Effect::kNone,
                  "there is no store by the name " + std::string(name)};
   }
-  if (const Status there = parts_->Asked(**known); !there) {
+  if (const Status there = parts_->CheckGrants(**known); !there) {
     return there.error();
   }
   const Status planned = parts_->CanBePlanned(parts_->Store(record->from), **known);
@@ -198,21 +198,21 @@ LockSwitch SwitchedLocks::Progress() {
 }
 
 // What has moved may be renewed for the next time when the other store alone is in force.
-Result<size_t> SwitchedLocks::AskBack(std::string_view name) {
+Result<size_t> SwitchedLocks::Recall(std::string_view name) {
   const auto record = parts_->board->InForce();
   if (!record) {
     return record.error();
   }
   const auto request = [&](LockEngine& engine) {
     engine.InEpoch(record->epoch);
-    return engine.AskBack(name);
+    return engine.Recall(name);
   };
-  const auto asked = parts_->Front(*record).Do(*parts_->board, request);
-  if (!asked || record->mode != SwitchMode::kBoth) {
-    return asked;
+  const auto recalled = parts_->Front(*record).Do(*parts_->board, request);
+  if (!recalled || record->mode != SwitchMode::kBoth) {
+    return recalled;
   }
   const auto there = parts_->Store(record->to).Do(*parts_->board, request);
-  return there ? asked : Error{there.error().code, Effect::kUnknown, there.error().message};
+  return there ? recalled : Error{there.error().code, Effect::kUnknown, there.error().message};
 }
 
 Result<Freed> SwitchedLocks::Evict(std::string_view name, const Fence& fence) {

@@ -39,7 +39,8 @@ struct SwitchedLocks::Parts {
   }
   LockAnswer Drained(const AcquireRequest& request);
   // `where` knows already that it may be there.
-  Result<LockAnswer> AskOne(SwitchedStore& store, const AcquireRequest& request, bool gives_fence);
+  Result<LockAnswer> RequestAt(SwitchedStore& store, const AcquireRequest& request,
+                               bool gives_fence);
   Status Undo(const StoreNames& grants, size_t granted, const AcquireRequest& request);
   Status ExtendAt(SwitchedStore& store, std::span<const LockClaim> claims,
                   std::span<Extended> answers);
@@ -62,13 +63,13 @@ struct SwitchedLocks::Parts {
   bool SealedSince(const SwitchRecord& record);
   milliseconds TargetAnswersWithin(const SwitchRecord& record) const;
   void WatchTarget(const SwitchRecord& record, BootTime sent_at, const Status& taken);
-  Status Asked(SwitchedStore& store);
+  Status CheckGrants(SwitchedStore& store);
   Status CanBePlanned(SwitchedStore& from, SwitchedStore& to);
   std::optional<size_t> HoldsLeft(const SwitchRecord& record);
   LockSwitch Told(const SwitchRecord& record);
 
   const Clock& clock;
-  LockDoubts doubts;
+  HoldListeners listeners;
   std::vector<std::unique_ptr<SwitchedStore>> stores;
   LockCapabilities can;
   RequestedWhere where;

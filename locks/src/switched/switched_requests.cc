@@ -26,10 +26,12 @@ LockAnswer SwitchedLocks::Parts::Drained(const AcquireRequest& request) {
   return {Kind::kQueued, {}, board->Progress().left.value_or(milliseconds(0))};
 }
 
-Result<LockAnswer> SwitchedLocks::Parts::AskOne(SwitchedStore& store, const AcquireRequest& request,
-                                                bool gives_fence) {
+Result<LockAnswer> SwitchedLocks::Parts::RequestAt(SwitchedStore& store,
+                                                   const AcquireRequest& request,
+                                                   bool gives_fence) {
   for (int tries = 0; tries < 3; tries++) {
-    const auto answer = store.Do(*board, [&](LockEngine& engine) { return engine.Ask(request); });
+    const auto answer =
+        store.Do(*board, [&](LockEngine& engine) { return engine.Request(request); });
     if (!answer) {
       return answer;
     }
@@ -77,7 +79,7 @@ Status SwitchedLocks::Parts::Undo(const StoreNames& grants, size_t granted,
   return {};
 }
 
-Result<LockAnswer> SwitchedLocks::Ask(const AcquireRequest& request) {
+Result<LockAnswer> SwitchedLocks::Request(const AcquireRequest& request) {
   const BootTime began = parts_->clock.Boot();
   const auto record = parts_->board->InForce();
   if (!record) {
@@ -98,7 +100,7 @@ Result<LockAnswer> SwitchedLocks::Ask(const AcquireRequest& request) {
   for (size_t i = 0; i < grants.size(); i++) {
     const BootTime sent_at = parts_->clock.Boot();
     parts_->where.Add(inner, grants[i], sent_at);
-    auto answer = parts_->AskOne(parts_->Store(grants[i]), inner, i == 0);
+    auto answer = parts_->RequestAt(parts_->Store(grants[i]), inner, i == 0);
     if (i > 0) {
       parts_->WatchTarget(*record, sent_at, answer ? Status() : Status(answer.error()));
     }

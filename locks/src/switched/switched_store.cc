@@ -30,7 +30,7 @@ Result<std::shared_ptr<LockEngine>> OpenedBy(const NamedLocks& named) {
 SwitchedStore::~SwitchedStore() {
   MutexLock lock(mutex_);
   if (engine_ != nullptr) {
-    engine_->Unlisten(doubts_);
+    engine_->Unlisten(listeners_);
   }
 }
 
@@ -54,7 +54,7 @@ SwitchedStore::Opened SwitchedStore::Engine() {
   *mine = opened;
   if (opened) {
     engine_ = *opened;
-    engine_->Listen(doubts_);
+    engine_->Listen(listeners_);
   }
   opening_.reset();
   opened_.notify_all();
@@ -90,16 +90,16 @@ Status SwitchedStore::Grants(LockEngine& engine) {
 // In whichever epoch the store is: nothing rests on who has that name.
 Status SwitchedStore::Question(LockEngine& engine) {
   AcquireRequest request{.name = kNameOfQuestions,
-                         .token = asks_as_,
+                         .token = probe_token_,
                          .queue = false,
                          .lease = kQuestionLasts,
                          .queue_lease = kQuestionLasts,
                          .who = "a switchboard that asks whether names are to be had",
                          .epoch = epoch_};
-  auto answer = engine.Ask(request);
+  auto answer = engine.Request(request);
   if (answer && answer->kind == LockAnswer::Kind::kSealed) {
     epoch_ = request.epoch = answer->fence.epoch;
-    answer = engine.Ask(request);
+    answer = engine.Request(request);
   }
   if (!answer) {
     return answer.error();

@@ -15,7 +15,7 @@
 #include "oncemq/base/outage.h"
 #include "oncemq/base/random.h"
 #include "oncemq/base/switchboard.h"
-#include "oncemq/locks/lock_doubts.h"
+#include "oncemq/locks/hold_listeners.h"
 #include "oncemq/locks/switched_locks.h"
 
 namespace oncemq {
@@ -23,7 +23,8 @@ namespace oncemq {
 class SwitchedStore {
  public:
   // What its engine doubts is passed on.
-  SwitchedStore(NamedLocks named, LockDoubts& doubts) : named_(std::move(named)), doubts_(doubts) {}
+  SwitchedStore(NamedLocks named, HoldListeners& listeners)
+      : named_(std::move(named)), listeners_(listeners) {}
   ~SwitchedStore();
   SwitchedStore(const SwitchedStore&) = delete;
   SwitchedStore& operator=(const SwitchedStore&) = delete;
@@ -66,10 +67,11 @@ class SwitchedStore {
   Status Question(LockEngine& engine);
 
   const NamedLocks named_;
-  LockDoubts& doubts_;
-  const Token asks_as_{SecureRandom64(), 1};  // one for all questions: a lost reply leaves no other
-  Mutex questions_;                           // held while one is asked
-  std::atomic<uint32_t> epoch_{0};            // in which it was asked last
+  HoldListeners& listeners_;
+  const Token probe_token_{SecureRandom64(),
+                           1};      // one for all questions: a lost reply leaves no other
+  Mutex questions_;                 // held while one is asked
+  std::atomic<uint32_t> epoch_{0};  // in which it was asked last
   mutable Mutex mutex_;
   ConditionVariable opened_;
   std::shared_ptr<LockEngine> engine_ GUARDED_BY(mutex_);

@@ -13,9 +13,9 @@ using Reply = ZooKeeperReply;
 
 Result<std::shared_ptr<ZooKeeperLockSession>> ZooKeeperLockSession::Start(
     const ZooKeeperEndpoint& endpoint, const ZooKeeperTimes& times, const ZooKeeperPaths& paths,
-    LockDoubts& doubts) {
+    HoldListeners& listeners) {
   const std::shared_ptr<ZooKeeperLockSession> lock_session(
-      new ZooKeeperLockSession(times, paths, doubts));
+      new ZooKeeperLockSession(times, paths, listeners));
   auto session = ZooKeeperSession::Start(
       endpoint, times,
       {[raw = lock_session.get()](std::string_view path) { raw->waits_.Changed(path); },
@@ -33,7 +33,7 @@ ZooKeeperLockSession::~ZooKeeperLockSession() = default;
 // are told before, as they may be passed by then.
 void ZooKeeperLockSession::Ended() {
   With([](SessionClaims& claims) { claims.Clear(); });
-  doubts_.HoldsAreInDoubt();
+  listeners_.HoldsMayBeLost();
   waits_.WakeAll();
 }
 

@@ -14,7 +14,7 @@
 
 #include "oncemq/base/mutex.h"
 #include "oncemq/clients/zookeeper_session.h"
-#include "oncemq/locks/lock_doubts.h"
+#include "oncemq/locks/hold_listeners.h"
 #include "session_claims.h"
 #include "session_lease.h"
 #include "zookeeper_nodes.h"
@@ -38,7 +38,7 @@ class ZooKeeperLockSession {
   static Result<std::shared_ptr<ZooKeeperLockSession>> Start(const ZooKeeperEndpoint& endpoint,
                                                              const ZooKeeperTimes& times,
                                                              const ZooKeeperPaths& paths,
-                                                             LockDoubts& doubts);
+                                                             HoldListeners& listeners);
   ~ZooKeeperLockSession();
   ZooKeeperLockSession(const ZooKeeperLockSession&) = delete;
   ZooKeeperLockSession& operator=(const ZooKeeperLockSession&) = delete;
@@ -91,8 +91,8 @@ class ZooKeeperLockSession {
   ZooKeeperWaits& waits() { return waits_; }
 
  private:
-  ZooKeeperLockSession(const ZooKeeperTimes& times, ZooKeeperPaths paths, LockDoubts& doubts)
-      : times_(times), paths_(std::move(paths)), doubts_(doubts) {}
+  ZooKeeperLockSession(const ZooKeeperTimes& times, ZooKeeperPaths paths, HoldListeners& listeners)
+      : times_(times), paths_(std::move(paths)), listeners_(listeners) {}
 
   milliseconds LongestLease() const { return LongestLeaseIn(session_->timeout()); }
   void Ended();
@@ -102,7 +102,7 @@ class ZooKeeperLockSession {
 
   const ZooKeeperTimes times_;
   const ZooKeeperPaths paths_;
-  LockDoubts& doubts_;
+  HoldListeners& listeners_;
   Mutex mutex_;
   SessionClaims claims_ GUARDED_BY(mutex_);
   std::optional<Seal> seal_ GUARDED_BY(mutex_);

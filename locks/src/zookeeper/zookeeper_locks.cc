@@ -43,13 +43,13 @@ class ZooKeeperLocks final : public LockEngine {
       : can_(Of(options)),
         max_waiters_(options.max_waiters),
         keeper_(endpoint, {options.connect, options.call, options.session},
-                ZooKeeperPaths(options.space), doubts_) {}
+                ZooKeeperPaths(options.space), listeners_) {}
 
   Status Open(milliseconds connect) { return keeper_.Open(connect); }
 
   const LockCapabilities& capabilities() const override { return can_; }
 
-  Result<LockAnswer> Ask(const AcquireRequest& request) override {
+  Result<LockAnswer> Request(const AcquireRequest& request) override {
     if (const Status fit = CheckCounted(request, can_); !fit) {
       return fit.error();
     }
@@ -109,14 +109,14 @@ class ZooKeeperLocks final : public LockEngine {
   }
 
   // A version other than the one that the holder made asks it back; the node is its own.
-  Result<size_t> AskBack(std::string_view name) override {
+  Result<size_t> Recall(std::string_view name) override {
     const auto lock_session = Connected();
-    const auto askers = lock_session ? Askers(**lock_session, name) : lock_session.error();
-    if (!askers) {
-      return askers.error();
+    const auto requesters = lock_session ? Requesters(**lock_session, name) : lock_session.error();
+    if (!requesters) {
+      return requesters.error();
     }
     std::vector<Call> calls;
-    for (const Requester& requester : *askers) {
+    for (const Requester& requester : *requesters) {
       if (requester.holds) {
         calls.push_back({.kind = Call::Kind::kSet, .path = requester.path, .data = requester.data});
       }
@@ -131,15 +131,15 @@ class ZooKeeperLocks final : public LockEngine {
 
   Result<Freed> Evict(std::string_view name, const Fence& fence) override {
     const auto lock_session = Connected();
-    const auto askers = lock_session ? Askers(**lock_session, name) : lock_session.error();
-    if (!askers) {
-      return askers.error();
+    const auto requesters = lock_session ? Requesters(**lock_session, name) : lock_session.error();
+    if (!requesters) {
+      return requesters.error();
     }
     const auto meant = [&](const Requester& requester) {
       return requester.holds && requester.fence() == fence;
     };
-    const auto at = std::find_if(askers->begin(), askers->end(), meant);
-    if (at == askers->end()) {
+    const auto at = std::find_if(requesters->begin(), requesters->end(), meant);
+    if (at == requesters->end()) {
       return Freed::kNotHeld;
     }
     // No other node ever has this path.
@@ -152,12 +152,12 @@ class ZooKeeperLocks final : public LockEngine {
 
   Result<LockView> Look(std::string_view name) override {
     const auto lock_session = Connected();
-    const auto askers = lock_session ? Askers(**lock_session, name) : lock_session.error();
-    if (!askers) {
-      return askers.error();
+    const auto requesters = lock_session ? Requesters(**lock_session, name) : lock_session.error();
+    if (!requesters) {
+      return requesters.error();
     }
     LockView view{std::string(name), {}};
-    for (const Requester& requester : *askers) {
+    for (const Requester& requester : *requesters) {
       view.parties.push_back({requester.holds, requester.node.mode,
                               requester.holds ? requester.fence() : Fence{},
                               Left(**lock_session, requester), requester.words.who});
@@ -216,8 +216,8 @@ class ZooKeeperLocks final : public LockEngine {
     }
   }
 
-  void Listen(DoubtListener& listener) override { doubts_.Listen(listener); }
-  void Unlisten(DoubtListener& listener) override { doubts_.Unlisten(listener); }
+  void Listen(HoldListener& listener) override { listeners_.Listen(listener); }
+  void Unlisten(HoldListener& listener) override { listeners_.Unlisten(listener); }
 
  private:
   Result<std::shared_ptr<ZooKeeperLockSession>> Connected() {
@@ -262,8 +262,8 @@ class ZooKeeperLocks final : public LockEngine {
     });
   }
 
-  static Result<std::vector<Requester>> Askers(ZooKeeperLockSession& lock_session,
-                                               std::string_view name) {
+  static Result<std::vector<Requester>> Requesters(ZooKeeperLockSession& lock_session,
+                                                   std::string_view name) {
     if (name.size() > kLongestLockName) {  // too long a request ends the connection of all
       return Error{Code::kInvalid, Effect::kNone, "no name of a lock is as long as this"};
     }
@@ -282,16 +282,16 @@ class ZooKeeperLocks final : public LockEngine {
     if (!replies) {
       return replies.error();
     }
-    std::vector<Requester> askers;
+    std::vector<Requester> requesters;
     for (size_t i = 0; i < queue->size(); i++) {
       const Reply& reply = (*replies)[i];
       const auto words = ParseWords(reply.data);
       if (reply.kind == Reply::Kind::kDone && words) {
-        askers.push_back({(*queue)[i], !WaitsFor(modes, i).has_value(), calls[i].path, reply.stat,
-                          reply.data, *words});
+        requesters.push_back({(*queue)[i], !WaitsFor(modes, i).has_value(), calls[i].path,
+                              reply.stat, reply.data, *words});
       }
     }
-    return askers;
+    return requesters;
   }
 
   // Leaves out the containers that are empty: they go by themselves.
@@ -321,7 +321,7 @@ class ZooKeeperLocks final : public LockEngine {
 
   const LockCapabilities can_;
   const size_t max_waiters_;
-  LockDoubts doubts_;
+  HoldListeners listeners_;
   ZooKeeperSessionKeeper keeper_;
 };
 

@@ -32,7 +32,7 @@ Status ZooKeeperRenewal::Extend() {
         }
       }
       if (holds) {
-        held_.push_back({i, claim->number, claim->node, claim->asked_back});
+        held_.push_back({i, claim->number, claim->node, claim->recalled});
       }
     }
     for (const Held& held : held_) {
@@ -47,7 +47,7 @@ Call ZooKeeperRenewal::Check(std::span<const Held> some) const {
   Call call{.kind = Call::Kind::kMulti};
   for (const Held& held : some) {
     call.steps.push_back(
-        {.kind = Call::Kind::kCheck, .path = held.node, .version = held.asked_back ? -1 : 0});
+        {.kind = Call::Kind::kCheck, .path = held.node, .version = held.recalled ? -1 : 0});
   }
   return call;
 }
@@ -63,7 +63,7 @@ Status ZooKeeperRenewal::Run() {
     calls.push_back(Check(parts.back()));
   }
   for (const Held& held : held_) {
-    answers_[held.at] = held.asked_back ? Extended::kAskedBack : Extended::kYes;
+    answers_[held.at] = held.recalled ? Extended::kRecalled : Extended::kYes;
   }
   const auto replies = lock_session_.Run(calls);
   if (!replies) {
@@ -96,8 +96,8 @@ Status ZooKeeperRenewal::RunEach(std::span<const Held> some) {
         answers_[some[i].at] = Extended::kGone;
         claims.Lost(claim.token, some[i].number);
       } else if ((*replies)[i].kind == Reply::Kind::kBadVersion) {
-        answers_[some[i].at] = Extended::kAskedBack;
-        claims.IsAskedBack(claim.token, some[i].number);
+        answers_[some[i].at] = Extended::kRecalled;
+        claims.Recall(claim.token, some[i].number);
       }
     }
   });

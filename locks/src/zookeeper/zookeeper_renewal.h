@@ -24,7 +24,7 @@ class ZooKeeperRenewal {
     size_t at;  // in the claims
     uint64_t number;
     std::string node;
-    bool asked_back;
+    bool recalled;
   };
 
   Status Extend();

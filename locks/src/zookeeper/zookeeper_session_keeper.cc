@@ -15,8 +15,11 @@ constexpr milliseconds kBetweenTries{200};
 
 ZooKeeperSessionKeeper::ZooKeeperSessionKeeper(ZooKeeperEndpoint endpoint,
                                                const ZooKeeperTimes& times, ZooKeeperPaths paths,
-                                               LockDoubts& doubts)
-    : endpoint_(std::move(endpoint)), times_(times), paths_(std::move(paths)), doubts_(doubts) {}
+                                               HoldListeners& listeners)
+    : endpoint_(std::move(endpoint)),
+      times_(times),
+      paths_(std::move(paths)),
+      listeners_(listeners) {}
 
 ZooKeeperSessionKeeper::~ZooKeeperSessionKeeper() {
   {
@@ -53,7 +56,7 @@ Result<std::shared_ptr<ZooKeeperLockSession>> ZooKeeperSessionKeeper::Current() 
   if (lock_session_ != nullptr && !lock_session_->over()) {
     return lock_session_;
   }
-  auto lock_session = ZooKeeperLockSession::Start(endpoint_, times_, paths_, doubts_);
+  auto lock_session = ZooKeeperLockSession::Start(endpoint_, times_, paths_, listeners_);
   if (lock_session) {
     over = std::exchange(lock_session_, *lock_session);
     changed_.notify_all();

@@ -18,7 +18,7 @@ class ZooKeeperSessionKeeper {
  public:
   // `doubts` are told when a session has ended. They outlive it.
   ZooKeeperSessionKeeper(ZooKeeperEndpoint endpoint, const ZooKeeperTimes& times,
-                         ZooKeeperPaths paths, LockDoubts& doubts);
+                         ZooKeeperPaths paths, HoldListeners& listeners);
   ~ZooKeeperSessionKeeper();
   ZooKeeperSessionKeeper(const ZooKeeperSessionKeeper&) = delete;
   ZooKeeperSessionKeeper& operator=(const ZooKeeperSessionKeeper&) = delete;
@@ -38,7 +38,7 @@ class ZooKeeperSessionKeeper {
   const ZooKeeperEndpoint endpoint_;
   const ZooKeeperTimes times_;
   const ZooKeeperPaths paths_;
-  LockDoubts& doubts_;
+  HoldListeners& listeners_;
   Mutex mutex_;
   ConditionVariable changed_;
   std::shared_ptr<ZooKeeperLockSession> lock_session_ GUARDED_BY(mutex_);

@@ -35,7 +35,7 @@ class Outcomes final : public Checker {
         }
         break;
       case Op::kComplete:
-        asked_.insert({record.process, record.partition, record.offset});
+        requested_.insert({record.process, record.partition, record.offset});
         if (made) {
           completed_.insert({record.process, record.partition, record.offset});
           done_.insert(Scope(record));
@@ -79,7 +79,7 @@ class Outcomes final : public Checker {
   // a process that lives on no assignment's end makes it forget that.
   void End() override {
     for (const auto& owed : owed_) {
-      if (!asked_.contains(owed)) {
+      if (!requested_.contains(owed)) {
         Broken("P" + std::to_string(std::get<0>(owed)) + " never tried to complete offset " +
                std::to_string(std::get<2>(owed)) + " of p" + std::to_string(std::get<1>(owed)) +
                ", whose handler was through");
@@ -169,7 +169,7 @@ class Outcomes final : public Checker {
   std::set<std::pair<ActorId, uint32_t>> done_;
   std::map<std::pair<ActorId, uint32_t>, uint32_t> payload_;  // that was applied
   std::set<Delivery> completed_;
-  std::set<Delivery> asked_;
+  std::set<Delivery> requested_;
   std::set<Delivery> owed_;
   std::set<uint32_t> journaled_;
 };

@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 class AdminClientTest : public AdminServerTest {
  protected:
   Error Fails(milliseconds within = milliseconds(20'000)) const {
-    const auto answer = AskAdmin(path_, {.command = "echo"}, within, SystemClock::Instance());
+    const auto answer = QueryAdmin(path_, {.command = "echo"}, within, SystemClock::Instance());
     return answer ? Error{Code::kInternal, Effect::kNone, "it was answered"} : answer.error();
   }
   // Says these bytes to one client, whatever it asks, and closes.
@@ -93,7 +93,7 @@ TEST_F(AdminClientTest, AStrangerWhoServesThereIsNotBelieved) {
 TEST_F(AdminClientTest, GivesTheResultOfItsCommand) {
   Start();
   const auto answer =
-      AskAdmin(path_, {"echo", {{"text", "x"}}}, milliseconds(20'000), SystemClock::Instance());
+      QueryAdmin(path_, {"echo", {{"text", "x"}}}, milliseconds(20'000), SystemClock::Instance());
   ASSERT_TRUE(answer) << answer.error().message;
   EXPECT_EQ(*answer, nlohmann::ordered_json::parse(R"({"text":"x"})"));
 }
@@ -101,7 +101,7 @@ TEST_F(AdminClientTest, GivesTheResultOfItsCommand) {
 TEST_F(AdminClientTest, ARefusalIsItsErrorWord) {
   Start();
   const auto answer =
-      AskAdmin(path_, {.command = "jump"}, milliseconds(20'000), SystemClock::Instance());
+      QueryAdmin(path_, {.command = "jump"}, milliseconds(20'000), SystemClock::Instance());
   EXPECT_EQ(answer.error().code, Code::kInvalid);
   EXPECT_EQ(answer.error().message, "this service knows no command \"jump\"");
 }
@@ -116,8 +116,8 @@ TEST_F(AdminClientTest, NoSocketADeadOneAndAForeignFileAreToldApart) {
   }
   EXPECT_EQ(Fails().code, Code::kUnavailable);
   EXPECT_THAT(Fails().message, HasSubstr("has died"));
-  const auto far = AskAdmin("/" + std::string(200, 'x'), {.command = "echo"}, milliseconds(1),
-                            SystemClock::Instance());
+  const auto far = QueryAdmin("/" + std::string(200, 'x'), {.command = "echo"}, milliseconds(1),
+                              SystemClock::Instance());
   EXPECT_EQ(far.error().code, Code::kInvalid);
 }
 
@@ -141,16 +141,16 @@ TEST_F(AdminClientTest, WhatIsNoServiceIsNotBelieved) {
 }
 
 TEST_F(AdminClientTest, ARequestThatNoServiceTakesIsNotSent) {
-  const auto answer = AskAdmin(path_, {"echo", {{"text", std::string(kMostRequest, 'x')}}},
-                               milliseconds(1), SystemClock::Instance());
+  const auto answer = QueryAdmin(path_, {"echo", {{"text", std::string(kMostRequest, 'x')}}},
+                                 milliseconds(1), SystemClock::Instance());
   EXPECT_THAT(answer.error().message, HasSubstr("at most 65536 can be sent"));
 }
 
 TEST_F(AdminClientTest, ItReadsWhyItWasRefusedThoughNobodyReadsWhatItSays) {
   Start(milliseconds(20'000), 8, [](uid_t) { return false; });
   for (int i = 0; i < 50; i++) {
-    const auto answer = AskAdmin(path_, {"echo", {{"text", std::string(60'000, 'x')}}},
-                                 milliseconds(20'000), SystemClock::Instance());
+    const auto answer = QueryAdmin(path_, {"echo", {{"text", std::string(60'000, 'x')}}},
+                                   milliseconds(20'000), SystemClock::Instance());
     ASSERT_FALSE(answer);
     EXPECT_EQ(answer.error().message, "only the service's own user and root may ask");
   }

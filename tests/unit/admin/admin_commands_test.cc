@@ -41,11 +41,11 @@ class AdminCommandsTest : public ::testing::Test {
                    }});
   }
 
-  json Ask(const std::string& request) {
+  json Query(const std::string& request) {
     return json::parse(commands_.Answer(request, {.uid = 7, .pid = 42}));
   }
   std::string Refusal(const std::string& request) {
-    const json answer = Ask(request);
+    const json answer = Query(request);
     EXPECT_EQ(answer["v"], 1);
     EXPECT_EQ(answer["ok"], false);
     EXPECT_EQ(answer["code"], "invalid");
@@ -58,9 +58,9 @@ class AdminCommandsTest : public ::testing::Test {
 };
 
 TEST_F(AdminCommandsTest, ACommandGetsItsArgumentsAndItsResultIsTheAnswer) {
-  const json answer = Ask(R"({"v":1,"command":"look","arguments":{"a":[1]}})");
+  const json answer = Query(R"({"v":1,"command":"look","arguments":{"a":[1]}})");
   EXPECT_EQ(answer, json::parse(R"({"v":1,"ok":true,"result":{"seen":{"a":[1]}}})"));
-  EXPECT_EQ(Ask(R"({"v":1,"command":"look"})")["result"]["seen"], json::object());
+  EXPECT_EQ(Query(R"({"v":1,"command":"look"})")["result"]["seen"], json::object());
 }
 
 TEST_F(AdminCommandsTest, AnotherVersionIsToldWhichOneIsSpokenWhateverElseItSays) {
@@ -96,8 +96,8 @@ TEST_F(AdminCommandsTest, DeepNestingIsRefusedBeforeAnybodyFollowsIt) {
   const std::string head = R"({"v":1,"command":"look","arguments":{"a":)";
   EXPECT_THAT(Refusal(head + std::string(32'000, '[') + std::string(32'000, ']') + "}}"),
               HasSubstr("nested more than 16 levels"));
-  EXPECT_EQ(Ask(head + std::string(14, '[') + std::string(14, ']') + "}}")["ok"], true);
-  EXPECT_EQ(Ask(head + '"' + std::string(100, '[') + "\\\"" + "\"}}")["ok"], true)
+  EXPECT_EQ(Query(head + std::string(14, '[') + std::string(14, ']') + "}}")["ok"], true);
+  EXPECT_EQ(Query(head + '"' + std::string(100, '[') + "\\\"" + "\"}}")["ok"], true)
       << "brackets in a text nest nothing";
 }
 
@@ -107,11 +107,11 @@ TEST_F(AdminCommandsTest, AnAnswerThatIsTooLongBecomesARefusal) {
 
 TEST_F(AdminCommandsTest, EveryChangeIsPutOnRecordWithWhoAskedForWhatAndWhatCameOfIt) {
   LogFile log;
-  Ask(R"({"v":1,"command":"drop","arguments":{"key":"k\n1"}})");
-  Ask(R"({"v":1,"command":"drop","arguments":{"refuse":1}})");
+  Query(R"({"v":1,"command":"drop","arguments":{"key":"k\n1"}})");
+  Query(R"({"v":1,"command":"drop","arguments":{"refuse":1}})");
   EXPECT_THAT(Refusal(R"({"v":1,"command":"drop","arguments":{"throw":1}})"),
               HasSubstr("no memory"));
-  Ask(R"({"v":1,"command":"look"})");
+  Query(R"({"v":1,"command":"look"})");
   const std::string text = log.End();
   EXPECT_THAT(
       text,
@@ -128,14 +128,14 @@ TEST_F(AdminCommandsTest, EveryChangeIsPutOnRecordWithWhoAskedForWhatAndWhatCame
 TEST_F(AdminCommandsTest, ManyChangesInOneSecondAreAllOnRecord) {
   LogFile log;
   for (int i = 0; i < 100; i++) {
-    Ask(R"({"v":1,"command":"drop"})");
+    Query(R"({"v":1,"command":"drop"})");
   }
   EXPECT_THAT(log.End(), HasSubstr(R"("text":"change 100")"));
 }
 
 TEST_F(AdminCommandsTest, LongArgumentsAreCutOnRecord) {
   LogFile log;
-  Ask(R"({"v":1,"command":"drop","arguments":{"key":")" + std::string(50'000, 'k') + "\"}}");
+  Query(R"({"v":1,"command":"drop","arguments":{"key":")" + std::string(50'000, 'k') + "\"}}");
   EXPECT_LT(log.End().size(), 3'000u);
 }
 
@@ -143,7 +143,7 @@ TEST_F(AdminCommandsTest, AChangeThatLeavesNoTraceIsRefused) {
   StartLogging({.level = LogLevel::kError, .file = "/dev/null"});
   EXPECT_THAT(Refusal(R"({"v":1,"command":"drop"})"), HasSubstr("`log.level`"));
   EXPECT_EQ(calls_, 0);
-  EXPECT_EQ(Ask(R"({"v":1,"command":"look"})")["ok"], true);
+  EXPECT_EQ(Query(R"({"v":1,"command":"look"})")["ok"], true);
   StartLogging({});
   StopLogging();
 }

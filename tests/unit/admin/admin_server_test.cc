@@ -202,11 +202,11 @@ TEST_F(AdminServerTest, OthersAreRefusedBeforeTheySayAnything) {
   EXPECT_EQ(calls_, 0);
 }
 
-TEST(MayAsk, TheServicesOwnUserAndRootMay) {
-  EXPECT_TRUE(MayAsk(1000, 1000));
-  EXPECT_TRUE(MayAsk(0, 1000));
-  EXPECT_FALSE(MayAsk(1001, 1000));
-  EXPECT_FALSE(MayAsk(1000, 0));
+TEST(MayQuery, TheServicesOwnUserAndRootMay) {
+  EXPECT_TRUE(MayQuery(1000, 1000));
+  EXPECT_TRUE(MayQuery(0, 1000));
+  EXPECT_FALSE(MayQuery(1001, 1000));
+  EXPECT_FALSE(MayQuery(1000, 0));
 }
 
 TEST_F(AdminServerTest, ItEndsAtOnceWhileClientsHang) {

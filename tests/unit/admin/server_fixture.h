@@ -23,7 +23,7 @@ class AdminServerTest : public ::testing::Test {
   static bool Anybody(uid_t) { return true; }
 
   void Start(milliseconds deadline = milliseconds(20'000), uint32_t connections = 8,
-             std::function<bool(uid_t)> may_ask = Anybody,
+             std::function<bool(uid_t)> may_query = Anybody,
              const Clock& clock = SystemClock::Instance()) {
     AdminCommands commands;
     commands.Add({.name = "echo", .run = [this](const Json& arguments) {
@@ -41,7 +41,7 @@ class AdminServerTest : public ::testing::Test {
     auto listener = AdminListener::Open(path_);
     ASSERT_TRUE(listener) << listener.error().message;
     auto server = AdminServer::Start(*std::move(listener), std::move(commands),
-                                     {deadline, connections, std::move(may_ask)}, clock);
+                                     {deadline, connections, std::move(may_query)}, clock);
     ASSERT_TRUE(server) << server.error().message;
     server_ = *std::move(server);
   }

@@ -97,10 +97,10 @@ class RunAgainstKafka : public ::testing::Test {
   }
 
   // Asks the service that runs.
-  nlohmann::json Ask(const std::string& command) const {
-    return AskAt(command + " --socket '" + dir_.path().string() + "/admin.sock'");
+  nlohmann::json Query(const std::string& command) const {
+    return QueryAt(command + " --socket '" + dir_.path().string() + "/admin.sock'");
   }
-  nlohmann::json AskAt(const std::string& command) const {
+  nlohmann::json QueryAt(const std::string& command) const {
     const std::filesystem::path answer = dir_.path() / "answer";
     Process process({.command = {"/bin/sh", "-c",
                                  "exec '" ONCEMQ_PROGRAM "' " + command + " --json >'" +
@@ -177,7 +177,7 @@ TEST_F(RunAgainstKafka, ARunningServiceTellsItsPartitionsAndTheIdsThatItKeeps) {
   ASSERT_TRUE(Eventually(60s, [&] { return CommittedTogether() == 100; }));
   nlohmann::json status;
   ASSERT_TRUE(Eventually(30s, [&] {  // the acknowledgement, and the next round
-    status = Ask("status");
+    status = Query("status");
     int64_t committed = 0;
     for (const auto& partition : status["partitions"]) {
       committed += partition["committed"].get<int64_t>();
@@ -197,8 +197,8 @@ TEST_F(RunAgainstKafka, ARunningServiceTellsItsPartitionsAndTheIdsThatItKeeps) {
     EXPECT_EQ(partition["lag"], 0);
     EXPECT_EQ(partition["oldest"], nullptr);
   }
-  EXPECT_EQ(Ask("window show id-7")["state"], "done");
-  EXPECT_EQ(Ask("window show id-99")["state"], "none");
+  EXPECT_EQ(Query("window show id-7")["state"], "done");
+  EXPECT_EQ(Query("window show id-99")["state"], "none");
   ASSERT_EQ(kill(process.pid(), SIGTERM), 0);
   EXPECT_EQ(process.Wait(30s), 128 + SIGTERM);
 }
@@ -221,8 +221,8 @@ TEST_F(RunAgainstKafka, AServiceOnDiskKnowsAfterItsEndWhatItKnewBefore) {
     ASSERT_TRUE(Eventually(60s, [&] { return CommittedTogether() == 100 * round; }));
     nlohmann::json running;
     ASSERT_TRUE(Eventually(30s, [&] {  // the acknowledgement, and the next round
-      running = AskAt("window stat" + file);
-      return AskAt("window stat" + stores) == running;
+      running = QueryAt("window stat" + file);
+      return QueryAt("window stat" + stores) == running;
     })) << "they say whom to ask";
     EXPECT_EQ(running["from"], "service");
     EXPECT_EQ(running["stores"].size(), 2u);
@@ -234,7 +234,7 @@ TEST_F(RunAgainstKafka, AServiceOnDiskKnowsAfterItsEndWhatItKnewBefore) {
     EXPECT_EQ(report["suppressed"], round == 1 ? 50 : 100);
     EXPECT_THAT(ReadAll(dir_.path() / "err"), Not(HasSubstr("completing the window")))
         << "the store told it, not the log";
-    const auto left = AskAt("window stat" + file);
+    const auto left = QueryAt("window stat" + file);
     EXPECT_EQ(left["from"], "stores");
     EXPECT_EQ(ids(left), 50);
     for (const auto& store : left["stores"]) {
@@ -243,7 +243,7 @@ TEST_F(RunAgainstKafka, AServiceOnDiskKnowsAfterItsEndWhatItKnewBefore) {
       EXPECT_EQ(partition["known_to"], partition["frontier"]);
       EXPECT_EQ(partition["announced"], partition["frontier"]);
     }
-    EXPECT_EQ(AskAt("window show id-7" + file)["state"], "done");
+    EXPECT_EQ(QueryAt("window show id-7" + file)["state"], "done");
   }
 }
 
@@ -271,7 +271,7 @@ TEST_F(RunAgainstKafka, WhatWaitsAndWhatIsStoppedIsNamedByStatusAndVerdict) {
   SendTwice(50);
   const std::string run = "--handler count --json >'" + out().string() + "'";
   const auto state = [&](size_t partition, const char* key) {
-    const auto list = Ask("status")["partitions"];
+    const auto list = Query("status")["partitions"];
     return list.size() > partition ? list[partition][key].get<std::string>() : "";
   };
   {
@@ -288,7 +288,7 @@ TEST_F(RunAgainstKafka, WhatWaitsAndWhatIsStoppedIsNamedByStatusAndVerdict) {
       return std::filesystem::exists(dir_.path() / "admin.sock") &&
              state(1, "waiting").find("holds it") != std::string::npos;
     }));
-    EXPECT_EQ(Ask("window stat")["not_open"].size(), 2u);
+    EXPECT_EQ(Query("window stat")["not_open"].size(), 2u);
     other.reset();
     ASSERT_TRUE(Eventually(60s, [&] { return state(0, "phase") == "active"; }))
         << "what has begun stands first";
@@ -301,7 +301,7 @@ TEST_F(RunAgainstKafka, WhatWaitsAndWhatIsStoppedIsNamedByStatusAndVerdict) {
   Process stopped({.command = ShellLine(run)});
   ASSERT_TRUE(Eventually(60s, [&] {
     return std::filesystem::exists(dir_.path() / "admin.sock") &&
-           Ask("status")["stops"].size() == 1;
+           Query("status")["stops"].size() == 1;
   })) << "partition 0 finds the store of another; partition 1 makes a new one";
   ASSERT_EQ(kill(stopped.pid(), SIGTERM), 0);
   EXPECT_EQ(stopped.Wait(30s), 7);
@@ -315,12 +315,12 @@ TEST_F(RunAgainstKafka, ATopicThatDoesNotExistIsNamedByStatusUntilItIsCreated) {
   Process process({.command = ShellLine("--handler count >'" + out().string() + "'")});
   ASSERT_TRUE(Eventually(60s, [&] {
     return std::filesystem::exists(dir_.path() / "admin.sock") &&
-           Ask("status")["missing_topics"].size() == 1;
+           Query("status")["missing_topics"].size() == 1;
   }));
   nlohmann::json missing;
   const std::string told = "topic " + absent + " has been missing";
   EXPECT_TRUE(Eventually(60s, [&] {
-    missing = Ask("status --stalled-after 1s");
+    missing = Query("status --stalled-after 1s");
     return missing["standstills"].dump().find(told) != std::string::npos;
   })) << missing;
   EXPECT_EQ(missing["missing_topics"][0]["topic"], absent);
@@ -328,7 +328,7 @@ TEST_F(RunAgainstKafka, ATopicThatDoesNotExistIsNamedByStatusUntilItIsCreated) {
   KafkaAdmin(bootstrap_).CreateTopic({.name = absent, .partitions = 1});
   nlohmann::json status;
   ASSERT_TRUE(Eventually(60s, [&] {
-    status = Ask("status");
+    status = Query("status");
     return status["missing_topics"].empty() && status["partitions"].size() == 1 &&
            status["lag"] == 0;
   })) << status;
@@ -360,13 +360,13 @@ TEST_F(RunAgainstKafka, ABrokerThatDiesIsToldByStatusUntilItIsBack) {
   SendTwice(20);
   Process process({.command = ShellLine("--handler count >'" + out().string() + "'")});
   ASSERT_TRUE(Eventually(60s, [&] {
-    return std::filesystem::exists(dir_.path() / "admin.sock") && Ask("status")["lag"] == 0;
+    return std::filesystem::exists(dir_.path() / "admin.sock") && Query("status")["lag"] == 0;
   }));
-  EXPECT_EQ(Ask("status")["standstills"].size(), 0u);
+  EXPECT_EQ(Query("status")["standstills"].size(), 0u);
   SharedKafka::Get().Kill9();
   nlohmann::json status;
   ASSERT_TRUE(Eventually(60s, [&] {
-    status = Ask("status --stalled-after 5s");
+    status = Query("status --stalled-after 5s");
     return status["standstills"].dump().find("no broker has answered for ") != std::string::npos;
   })) << status;
   EXPECT_GE(status["unreached_ms"], 5'000) << "as old is the lag";
@@ -374,7 +374,7 @@ TEST_F(RunAgainstKafka, ABrokerThatDiesIsToldByStatusUntilItIsBack) {
   EXPECT_THAT(ReadAll(dir_.path() / "err"), HasSubstr("no broker answers"));
   SharedKafka::Get().Restart();
   EXPECT_TRUE(Eventually(60s, [&] {
-    status = Ask("status");
+    status = Query("status");
     int active = 0;
     for (const nlohmann::json& partition : status["partitions"]) {
       active += partition["phase"] == "active" ? 1 : 0;

@@ -34,7 +34,7 @@ class KnownRuntime final : public Runtime {
   std::string line = "guarded: once per id";
 };
 
-class AskedService : public Command {
+class QueriedService : public Command {
  protected:
   std::string Socket() const { return dir_.path() / "admin.sock"; }
   std::string At() const { return " --socket '" + Socket() + "'"; }
@@ -58,7 +58,7 @@ class AskedService : public Command {
   std::unique_ptr<AdminSocket> socket_;
 };
 
-TEST_F(AskedService, StatusShowsPartitionsStopsAndTheGuarantee) {
+TEST_F(QueriedService, StatusShowsPartitionsStopsAndTheGuarantee) {
   PartitionStatus status;
   status.phase = PartitionPhase::kActive;
   status.frontier = 40;
@@ -101,7 +101,7 @@ TEST_F(AskedService, StatusShowsPartitionsStopsAndTheGuarantee) {
   EXPECT_EQ(json["pid"], getpid());
 }
 
-TEST_F(AskedService, StatusIsAProbe) {
+TEST_F(QueriedService, StatusIsAProbe) {
   PartitionReport one{.topic = "payments", .partition = 3};
   one.status.phase = PartitionPhase::kActive;
   one.unmoved = 59s;
@@ -126,7 +126,7 @@ TEST_F(AskedService, StatusIsAProbe) {
   }
 }
 
-TEST_F(AskedService, WindowShowTakesTextAndHexDigits) {
+TEST_F(QueriedService, WindowShowTakesTextAndHexDigits) {
   const OwnerEpoch owner_epoch = *window_->RaiseOwnerEpoch(0, 2, 0);
   const std::string id("a\0b", 3);
   const ClaimRequest claim{id, {0xABC, 5}, {0, 2, 17}, owner_epoch, 0};
@@ -160,7 +160,7 @@ TEST_F(AskedService, WindowShowTakesTextAndHexDigits) {
   EXPECT_EQ(none.err, "the service has no window: no id is looked at\n");
 }
 
-TEST_F(AskedService, ExplainSaysWhetherAFileOrAServiceSpeaks) {
+TEST_F(QueriedService, ExplainSaysWhetherAFileOrAServiceSpeaks) {
   Offer();
   const Ended service = Run("explain guarantee" + At());
   EXPECT_EQ(service.code, 0) << service.err;
@@ -172,7 +172,7 @@ TEST_F(AskedService, ExplainSaysWhetherAFileOrAServiceSpeaks) {
   EXPECT_EQ(Run("explain guarantee -c " + ServiceFile() + At()).code, 2) << "one of them";
 }
 
-TEST_F(AskedService, NobodyThereIsToldAndHasItsOwnExitCode) {
+TEST_F(QueriedService, NobodyThereIsToldAndHasItsOwnExitCode) {
   for (const char* command : {"status", "window show x", "explain guarantee"}) {
     const Ended ended = Run(command + At());
     EXPECT_EQ(ended.code, 6) << command;
@@ -182,7 +182,7 @@ TEST_F(AskedService, NobodyThereIsToldAndHasItsOwnExitCode) {
   EXPECT_EQ(Run("status " + ServiceFile()).code, 6);
 }
 
-TEST_F(AskedService, WithoutAPlaceNobodyIsAsked) {
+TEST_F(QueriedService, WithoutAPlaceNobodyIsAsked) {
   const Ended neither = Run("status");
   EXPECT_EQ(neither.code, 2);
   EXPECT_EQ(neither.err, "say which service: by --socket PATH, or by its service file\n");
@@ -197,7 +197,7 @@ TEST_F(AskedService, WithoutAPlaceNobodyIsAsked) {
 }
 
 // Its secrets are not for every user who may ask, and it goes on without them.
-TEST_F(AskedService, IsFoundByAFileWhoseSecretsAreGone) {
+TEST_F(QueriedService, IsFoundByAFileWhoseSecretsAreGone) {
   Offer();
   const std::string file = Write(
       "kafka: {brokers: '${NO_SUCH_VARIABLE}', group: payments,\n"
@@ -214,7 +214,7 @@ TEST_F(AskedService, IsFoundByAFileWhoseSecretsAreGone) {
   EXPECT_EQ(Run("status " + Write("admin: {sockte: x}\n")).code, 2);
 }
 
-TEST_F(AskedService, ARunningServiceAnswersAndTakesItsSocketAlong) {
+TEST_F(QueriedService, ARunningServiceAnswersAndTakesItsSocketAlong) {
   const std::string file = ServiceFile();
   Process process(
       {.command = ShellLine("run --handler count --consume-without-effects -c " + file)});
@@ -236,7 +236,7 @@ TEST_F(AskedService, ARunningServiceAnswersAndTakesItsSocketAlong) {
   EXPECT_THAT(ReadAll(err_), Not(HasSubstr("hunter2")));
 }
 
-TEST_F(AskedService, PrintKeepsStandardOutputToItsLines) {
+TEST_F(QueriedService, PrintKeepsStandardOutputToItsLines) {
   const std::string file = ServiceFile();
   for (const char* json : {"", " --json"}) {
     Process process(
@@ -251,7 +251,7 @@ TEST_F(AskedService, PrintKeepsStandardOutputToItsLines) {
   }
 }
 
-TEST_F(AskedService, AKilledServiceIsSaidToBeDeadAndTheNextOneTakesItsPlace) {
+TEST_F(QueriedService, AKilledServiceIsSaidToBeDeadAndTheNextOneTakesItsPlace) {
   const std::string file = ServiceFile();
   const auto run = ShellLine("run --handler count --consume-without-effects -c " + file);
   {

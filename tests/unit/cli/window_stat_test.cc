@@ -66,7 +66,7 @@ class WindowStat : public Command {
       window_ = *OpenPartitionWindows({.directory = Stores(),
                                        .level = Level::kOpaque,
                                        .generation = 1'000,
-                                       .asked_at = asked_at_},
+                                       .admin_socket = admin_socket_},
                                       SystemClock::Instance());
     }
     const auto known =
@@ -107,7 +107,7 @@ class WindowStat : public Command {
     return files;
   }
 
-  std::string asked_at_;
+  std::string admin_socket_;
   std::unique_ptr<Window> window_;
 };
 
@@ -190,7 +190,7 @@ TEST_F(WindowStat, AStoreThatIsHeldLeadsToItsHolder) {
   Fill(1, 3);
   window_.reset();  // and what it has left is read beside what the service says
   std::filesystem::rename(Stores() + "/payments", Stores() + "/refunds");
-  asked_at_ = Socket();
+  admin_socket_ = Socket();
   Fill(4, 2);
   Fill(5, 1);
   SilentRuntime runtime;
@@ -220,7 +220,7 @@ TEST_F(WindowStat, AStoreThatIsHeldLeadsToItsHolder) {
   EXPECT_EQ(Run("window show nothing" + InDirectory()).code, 6);
 }
 
-// Nobody has said `asked_at`: the socket of a program is found by its window.
+// Nobody has said `admin_socket`: the socket of a program is found by its window.
 TEST_F(WindowStat, AStoreThatIsHeldNamesTheSocketThatWasOpenedForItsWindow) {
   Fill(4, 2);  // before the socket is there
   SilentRuntime runtime;
@@ -240,7 +240,7 @@ TEST_F(WindowStat, AStoreThatIsHeldNamesTheSocketThatWasOpenedForItsWindow) {
 }
 
 TEST_F(WindowStat, ASocketThatTheOptionsNameStandsBeforeTheOneThatIsOpened) {
-  asked_at_ = "/said/admin.sock";
+  admin_socket_ = "/said/admin.sock";
   Fill(4, 2);
   SilentRuntime runtime;
   const auto socket =
@@ -270,10 +270,10 @@ TEST_F(WindowStat, ADirectoryThatCannotBeMadeIsAMistakeOfTheServiceFile) {
 }
 
 TEST_F(WindowStat, WhereAHolderCanBeAskedIsTheWordOfTheLastOne) {
-  asked_at_ = "/former/admin.sock";
+  admin_socket_ = "/former/admin.sock";
   Fill(1, 1);
   window_.reset();
-  asked_at_ = "";
+  admin_socket_ = "";
   Open(1);
   EXPECT_THAT(Run("window stat" + InDirectory()).err, HasSubstr("it does not say where"));
   const std::string file = Stores() + "/payments/1/ASKED_AT";
@@ -311,7 +311,7 @@ TEST_F(WindowStat, AnIdThatTheServiceOfAFileDoesNotKnowIsLookedForInTheOtherStor
   Fill(1, 3);
   window_.reset();
   std::filesystem::rename(Stores() + "/payments", Stores() + "/refunds");
-  asked_at_ = Socket();
+  admin_socket_ = Socket();
   Fill(6, 4);
   const std::string file = ServiceFile("admin: {socket: '" + Socket() + "'}\n");
   SilentRuntime runtime;

@@ -42,7 +42,7 @@ class AcquireAllTest : public ::testing::Test {
 TEST_F(AcquireAllTest, AFailureAtALaterNameGivesTheEarlierOnesBack) {
   locks_->when_granted = [&] {
     if (locks_->requests == 2) {
-      locks_->on_ask = ShakyLocks::Fault::kRefused;
+      locks_->on_request = ShakyLocks::Fault::kRefused;
     }
   };
   const auto impatient = *LockDomain::Open(locks_, {.patience = milliseconds(20)});
@@ -137,7 +137,7 @@ TEST_F(AcquireAllTest, OverAStoreThatHangsTheEarlierOnesAreToldTogetherAndOnlyOn
   }
   locks_->when_granted = [&] {
     if (locks_->requests == 29) {
-      locks_->on_ask = ShakyLocks::Fault::kRefused;
+      locks_->on_request = ShakyLocks::Fault::kRefused;
       locks_->on_free = ShakyLocks::Fault::kRefused;
     }
   };

@@ -38,19 +38,19 @@ const Error kNoReply{Code::kTimeout, Effect::kUnknown, "no reply"};
 TEST(AcquireState, AGrantIsAHoldSinceItsAskWasSent) {
   AcquireState state(Plan(), kStart);
   const auto step = state.Next(kStart, false);
-  EXPECT_EQ(step.what, Do::kAsk);
+  EXPECT_EQ(step.what, Do::kRequest);
   EXPECT_TRUE(step.queue);
   EXPECT_FALSE(state.owes());
   state.Answered(Granted(), kStart, At(milliseconds(5)));
   EXPECT_EQ(state.Next(At(milliseconds(5)), false).what, Do::kHold);
-  EXPECT_EQ(state.asked_at(), kStart);
+  EXPECT_EQ(state.requested_at(), kStart);
   EXPECT_EQ(state.fence(), (Fence{0, 7}));
 }
 
 TEST(AcquireState, AGrantThatCameTooLateIsAskedForAgain) {
   AcquireState state(Plan(), kStart);
   state.Answered(Granted(), kStart, At(milliseconds(897)));
-  EXPECT_EQ(state.Next(At(milliseconds(897)), false).what, Do::kAsk);
+  EXPECT_EQ(state.Next(At(milliseconds(897)), false).what, Do::kRequest);
   EXPECT_TRUE(state.owes()) << "the store may keep it still";
 }
 
@@ -74,7 +74,7 @@ TEST(AcquireState, AGrantThatComesBehindItsLongestTimeIsAskedForAgainWhilePatien
   AcquireState state(plan, kStart);
   BootTime now = kStart;
   for (; now < At(milliseconds(2'005)); now += milliseconds(5)) {
-    ASSERT_EQ(state.Next(now, false).what, Do::kAsk);
+    ASSERT_EQ(state.Next(now, false).what, Do::kRequest);
     state.Answered(Granted(), now, now + milliseconds(5));
   }
   EXPECT_EQ(state.Next(now, false).what, Do::kFail);
@@ -88,7 +88,7 @@ TEST(AcquireState, AWaiterAsksAgainWhenWhatIsAheadHasEnded) {
   const auto step = state.Next(At(milliseconds(5)), false);
   EXPECT_EQ(step.what, Do::kAwait);
   EXPECT_EQ(step.until, At(milliseconds(46)));
-  EXPECT_EQ(state.Next(At(milliseconds(46)), false).what, Do::kAsk);
+  EXPECT_EQ(state.Next(At(milliseconds(46)), false).what, Do::kRequest);
 }
 
 TEST(AcquireState, AWaiterAsksAgainBeforeItsPlaceEnds) {
@@ -102,7 +102,7 @@ TEST(AcquireState, AWaiterThatIsWokenAsksAtOnce) {
   state.Answered(Queued(milliseconds(300)), kStart, kStart);
   ASSERT_EQ(state.Next(kStart, false).what, Do::kAwait);
   state.AwaitEnded();
-  EXPECT_EQ(state.Next(At(milliseconds(1)), false).what, Do::kAsk);
+  EXPECT_EQ(state.Next(At(milliseconds(1)), false).what, Do::kRequest);
 }
 
 TEST(AcquireState, AWaiterThatCannotBeWokenAsksInTime) {
@@ -112,7 +112,7 @@ TEST(AcquireState, AWaiterThatCannotBeWokenAsksInTime) {
   const auto step = state.Next(kStart, false);
   EXPECT_EQ(step.what, Do::kPause);
   EXPECT_EQ(step.until, At(milliseconds(100)));
-  EXPECT_EQ(state.Next(At(milliseconds(100)), false).what, Do::kAsk);
+  EXPECT_EQ(state.Next(At(milliseconds(100)), false).what, Do::kRequest);
 }
 
 TEST(AcquireState, AStopGivesUpAndOwesThePlace) {
@@ -144,7 +144,7 @@ TEST(AcquireState, OneTryAsksOnceAndTakesNoPlace) {
   plan.until = kStart;
   AcquireState state(plan, kStart);
   const auto step = state.Next(kStart, false);
-  EXPECT_EQ(step.what, Do::kAsk);
+  EXPECT_EQ(step.what, Do::kRequest);
   EXPECT_FALSE(step.queue);
   state.Answered({Kind::kBusy, {}, {}}, kStart, kStart);
   EXPECT_EQ(state.Next(kStart, false).what, Do::kGiveUp);
@@ -179,7 +179,7 @@ TEST(AcquireState, WhatWasGotBeforeTheStoreWasSealedIsOwed) {
   EXPECT_TRUE(waits.owes()) << "its place";
   AcquireState late(Plan(), kStart);
   late.Answered(Granted(), kStart, At(milliseconds(897)));
-  ASSERT_EQ(late.Next(At(milliseconds(897)), false).what, Do::kAsk);
+  ASSERT_EQ(late.Next(At(milliseconds(897)), false).what, Do::kRequest);
   late.Answered(sealed, At(milliseconds(897)), At(milliseconds(898)));
   EXPECT_TRUE(late.owes()) << "the hold that it did not rely on";
   AcquireState never(Plan(), kStart);
@@ -193,7 +193,7 @@ TEST(AcquireState, AStoreThatFailsIsAskedAgainMoreAndMoreSlowly) {
   BootTime now = kStart;
   microseconds last{0};
   for (int i = 0; i < 4; i++) {
-    ASSERT_EQ(state.Next(now, false).what, Do::kAsk);
+    ASSERT_EQ(state.Next(now, false).what, Do::kRequest);
     state.Failed(kDown, now);
     const auto step = state.Next(now, false);
     ASSERT_EQ(step.what, Do::kPause);
@@ -246,7 +246,7 @@ TEST(AcquireState, SpinsWithoutAPlaceForItsTimeAndThenWaits) {
   EXPECT_EQ(pause.what, Do::kPause);
   EXPECT_LE(pause.until, At(microseconds(75)));
   const auto step = state.Next(At(milliseconds(5)), false);
-  EXPECT_EQ(step.what, Do::kAsk);
+  EXPECT_EQ(step.what, Do::kRequest);
   EXPECT_TRUE(step.queue);
 }
 
@@ -272,7 +272,7 @@ TEST(AcquireState, WhoSpinsForNoTimeTriesOnceWithoutAPlace) {
   AcquirePlan plan = Plan();
   plan.wait = {LockWait::How::kSpin, milliseconds(0)};
   AcquireState state(plan, kStart);
-  EXPECT_EQ(state.Next(kStart, false).what, Do::kAsk);
+  EXPECT_EQ(state.Next(kStart, false).what, Do::kRequest);
   EXPECT_FALSE(state.Next(kStart, false).queue);
   state.Answered({Kind::kBusy, {}, {}}, kStart, kStart);
   EXPECT_EQ(state.Next(kStart, false).what, Do::kGiveUp);
@@ -283,7 +283,7 @@ TEST(AcquireState, AStoreWithoutAQueueIsAskedAgain) {
   state.Answered({Kind::kBusy, {}, {}}, kStart, kStart);
   const auto step = state.Next(kStart, false);
   EXPECT_EQ(step.what, Do::kPause);
-  EXPECT_EQ(state.Next(step.until, false).what, Do::kAsk);
+  EXPECT_EQ(state.Next(step.until, false).what, Do::kRequest);
 }
 
 // Whether the store failed, or others have the name, and however they wait for it.

@@ -32,7 +32,7 @@ StoreCatalogue Catalogue() {
   return catalogue;
 }
 
-AcquireRequest Ask() {
+AcquireRequest Request() {
   return {.name = "x",
           .token = {1, 1},
           .lease = milliseconds(1'000),
@@ -43,7 +43,7 @@ TEST(CatalogueLocks, OneStoreIsOpenedAsItself) {
   const auto locks = OpenCatalogueLocks(Catalogue(), Payments());
   ASSERT_TRUE(locks.has_value()) << ToString(locks.error());
   EXPECT_EQ((*locks)->capabilities().engine, "memory");
-  EXPECT_EQ((*locks)->Ask(Ask())->kind, LockAnswer::Kind::kGranted);
+  EXPECT_EQ((*locks)->Request(Request())->kind, LockAnswer::Kind::kGranted);
 }
 
 TEST(CatalogueLocks, WhoIsNotAuthorisedOpensNothing) {
@@ -66,7 +66,7 @@ TEST(CatalogueLocks, SeveralStoresAreSwitchedAndTheFirstIsTheMainOne) {
       << "no service has begun";
   const auto locks = OpenCatalogueLocks(catalogue, Payments());
   ASSERT_TRUE(locks.has_value()) << ToString(locks.error());
-  EXPECT_EQ((*locks)->Ask(Ask())->kind, LockAnswer::Kind::kGranted);
+  EXPECT_EQ((*locks)->Request(Request())->kind, LockAnswer::Kind::kGranted);
   const auto board = OpenCatalogueSwitch(catalogue, Payments(), {}, {.automatic = false}, true);
   ASSERT_TRUE(board.has_value()) << ToString(board.error());
   EXPECT_EQ((*board)->Progress().in_force, "b");

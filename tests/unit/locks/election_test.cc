@@ -103,7 +103,7 @@ TEST_F(ElectionTest, ALeaderThatIsAskedBackLetsTheOthersComeFirst) {
                          stop, {.pause = kPause}));
   });
   leads.wait();
-  ASSERT_EQ(*engine_->AskBack("scheduler"), 1u);
+  ASSERT_EQ(*engine_->Recall("scheduler"), 1u);
   again.wait();
   EXPECT_GE(turns[1] - turns[0], kPause);
 }
@@ -152,7 +152,7 @@ TEST_F(ElectionTest, AStoreThatFailsIsWaitedForAndAWrongNameIsNot) {
   LockOptions impatient;
   impatient.patience = milliseconds(1);
   const auto domain = *LockDomain::Open(engine_, impatient);
-  engine_->on_ask = ShakyLocks::Fault::kRefused;
+  engine_->on_request = ShakyLocks::Fault::kRefused;
   std::latch leads(1);
   std::jthread leader([&](const std::stop_token& stop) {
     std::once_flag once;
@@ -165,7 +165,7 @@ TEST_F(ElectionTest, AStoreThatFailsIsWaitedForAndAWrongNameIsNot) {
   while (engine_->requests < 3) {
     std::this_thread::yield();
   }
-  engine_->on_ask = ShakyLocks::Fault::kNone;
+  engine_->on_request = ShakyLocks::Fault::kNone;
   leads.wait();
 }
 

@@ -16,7 +16,7 @@ class EtcdClaimsTest : public ::testing::Test {
  protected:
   // Granted at kNow.
   void Hold(const Token& token = kToken, const std::string& key = "k", int64_t created = 7) {
-    ASSERT_TRUE(claims_.Asking(token, key, kNow));
+    ASSERT_TRUE(claims_.Requesting(token, key, kNow));
     claims_.Has(token, {.key = key, .created = created, .granted = true}, kNow + kLease);
   }
 
@@ -60,38 +60,38 @@ TEST_F(EtcdClaimsTest, AnExtensionWithoutAnAnswerChangesNothing) {
 
 TEST_F(EtcdClaimsTest, WhatHasEndedIsRemovedBeforeItIsAskedForAgain) {
   Hold();
-  EXPECT_FALSE(claims_.Asking(kToken, "k", kNow + kLease));
+  EXPECT_FALSE(claims_.Requesting(kToken, "k", kNow + kLease));
   claims_.Removed(kToken, *claims_.Find(kToken));
   EXPECT_FALSE(claims_.next().has_value());
-  EXPECT_TRUE(claims_.Asking(kToken, "k", kNow + kLease));
+  EXPECT_TRUE(claims_.Requesting(kToken, "k", kNow + kLease));
 }
 
 TEST_F(EtcdClaimsTest, WhoHasNothingIsForgotten) {
-  ASSERT_TRUE(claims_.Asking(kToken, "k", kNow));
+  ASSERT_TRUE(claims_.Requesting(kToken, "k", kNow));
   claims_.HasNothing(kToken);
   EXPECT_FALSE(claims_.Find(kToken).has_value());
-  ASSERT_TRUE(claims_.Asking(kToken, "k", kNow));
-  claims_.NotAsked(kToken);
+  ASSERT_TRUE(claims_.Requesting(kToken, "k", kNow));
+  claims_.NotRequested(kToken);
   EXPECT_FALSE(claims_.Find(kToken).has_value());
 }
 
 TEST_F(EtcdClaimsTest, WhoWasNotAskedHasWhatItHad) {
   Hold();
-  ASSERT_TRUE(claims_.Asking(kToken, "k", kNow));
-  claims_.NotAsked(kToken);
+  ASSERT_TRUE(claims_.Requesting(kToken, "k", kNow));
+  claims_.NotRequested(kToken);
   EXPECT_TRUE(claims_.Holds(kToken, kNow));
 }
 
 TEST_F(EtcdClaimsTest, AnAskWithoutAnAnswerStaysInDoubtUntilItIsRemoved) {
-  ASSERT_TRUE(claims_.Asking(kToken, "k", kNow));
+  ASSERT_TRUE(claims_.Requesting(kToken, "k", kNow));
   claims_.Unknown(kToken, kNow + kLease);
   EXPECT_FALSE(claims_.Extending(kToken, kNow)) << "nobody was told of a grant";
-  ASSERT_TRUE(claims_.Asking(kToken, "k", kNow));
+  ASSERT_TRUE(claims_.Requesting(kToken, "k", kNow));
   claims_.HasNothing(kToken);
   ASSERT_TRUE(claims_.Find(kToken).has_value()) << "the first one may come yet";
-  ASSERT_TRUE(claims_.Asking(kToken, "k", kNow));
+  ASSERT_TRUE(claims_.Requesting(kToken, "k", kNow));
   claims_.Has(kToken, {.key = "k", .created = 9, .granted = true}, kNow + kLease);
-  EXPECT_TRUE(claims_.Find(kToken)->doubt);
+  EXPECT_TRUE(claims_.Find(kToken)->uncertain);
   const auto overdue = claims_.Overdue(kNow + kLease, 9);
   ASSERT_EQ(overdue.size(), 1u);
   claims_.Removed(kToken, overdue[0].second);
@@ -101,7 +101,7 @@ TEST_F(EtcdClaimsTest, AnAskWithoutAnAnswerStaysInDoubtUntilItIsRemoved) {
 TEST_F(EtcdClaimsTest, ARemovalOfTheFormerOneDoesNotForgetTheNext) {
   Hold();
   const auto former = *claims_.Find(kToken);
-  ASSERT_TRUE(claims_.Asking(kToken, "k", kNow));
+  ASSERT_TRUE(claims_.Requesting(kToken, "k", kNow));
   claims_.Has(kToken, {.key = "k", .created = 8, .granted = true}, kNow + kLease);
   claims_.Removed(kToken, former);
   EXPECT_TRUE(claims_.Holds(kToken, kNow));
@@ -109,7 +109,7 @@ TEST_F(EtcdClaimsTest, ARemovalOfTheFormerOneDoesNotForgetTheNext) {
 
 TEST_F(EtcdClaimsTest, WhatIsRemovedDuringACallIsNoHoldButItsAnswerCounts) {
   Hold();
-  ASSERT_TRUE(claims_.Asking(kToken, "k", kNow));
+  ASSERT_TRUE(claims_.Requesting(kToken, "k", kNow));
   claims_.Removed(kToken, *claims_.Find(kToken));
   EXPECT_FALSE(claims_.Holds(kToken, kNow));
   claims_.Has(kToken, {.key = "k", .created = 9, .granted = true}, kNow + kLease);

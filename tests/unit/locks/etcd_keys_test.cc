@@ -38,7 +38,7 @@ TEST(EtcdLockKeys, AKeySaysItsNameAndItsMode) {
   const EtcdLockKeys keys(std::string("a\0b", 3));
   for (const std::string& name : kNames) {
     for (const LockMode mode : {LockMode::kExclusive, LockMode::kShared}) {
-      const std::string key = keys.Ask(name, mode, {UINT64_MAX, 0});
+      const std::string key = keys.Request(name, mode, {UINT64_MAX, 0});
       EXPECT_TRUE(key.starts_with(keys.Queue(name)));
       EXPECT_EQ(key.starts_with(keys.Writers(name)), mode == LockMode::kExclusive);
       EXPECT_EQ(keys.NameOf(key), name);
@@ -69,15 +69,15 @@ TEST(EtcdLockKeys, WhatIsNoKeyHasNoName) {
 }
 
 TEST(EtcdLockKeys, AValueIsReadAsItWasWritten) {
-  const EtcdRequest asked{true, 0xfffffffe, milliseconds(86'400'000), milliseconds(20),
-                          std::string("who\0\xff", 5)};
-  const auto read = EtcdRequestOf(BytesOf(asked));
+  const EtcdRequest requested{true, 0xfffffffe, milliseconds(86'400'000), milliseconds(20),
+                              std::string("who\0\xff", 5)};
+  const auto read = EtcdRequestOf(BytesOf(requested));
   ASSERT_TRUE(read.has_value());
-  EXPECT_EQ(read->back, asked.back);
-  EXPECT_EQ(read->epoch, asked.epoch);
-  EXPECT_EQ(read->lease, asked.lease);
-  EXPECT_EQ(read->queue_lease, asked.queue_lease);
-  EXPECT_EQ(read->who, asked.who);
+  EXPECT_EQ(read->back, requested.back);
+  EXPECT_EQ(read->epoch, requested.epoch);
+  EXPECT_EQ(read->lease, requested.lease);
+  EXPECT_EQ(read->queue_lease, requested.queue_lease);
+  EXPECT_EQ(read->who, requested.who);
   const std::string bytes = BytesOf({});
   for (size_t length = 0; length < bytes.size(); length++) {
     EXPECT_FALSE(EtcdRequestOf(bytes.substr(0, length)).has_value());

@@ -21,9 +21,9 @@ class SeenTokens final : public testing::ForwardingLocks {
 
   Token last;
 
-  Result<LockAnswer> Ask(const AcquireRequest& request) override {
+  Result<LockAnswer> Request(const AcquireRequest& request) override {
     last = request.token;
-    return ForwardingLocks::Ask(request);
+    return ForwardingLocks::Request(request);
   }
 };
 

@@ -14,7 +14,7 @@ class GivingBack : public ::testing::Test {
     return std::make_shared<Owed>(Owed{name, {1, 1}, BootTime::max()});
   }
   void Hold(const std::string& name) {
-    ASSERT_TRUE(locks_.Ask({.name = name, .token = {1, 1}, .lease = kLease}).has_value());
+    ASSERT_TRUE(locks_.Request({.name = name, .token = {1, 1}, .lease = kLease}).has_value());
   }
   size_t Held() { return locks_.Names("", 1'000)->size(); }
 

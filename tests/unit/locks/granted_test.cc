@@ -13,7 +13,7 @@ namespace {
 
 using Box = std::unique_ptr<int>;
 
-Result<Granted<Box>> Ask(bool free) {
+Result<Granted<Box>> Request(bool free) {
   if (!free) {
     return {kNotGranted};
   }
@@ -21,7 +21,7 @@ Result<Granted<Box>> Ask(bool free) {
 }
 
 TEST(Granted, HasWhatWasGranted) {
-  auto granted = Ask(true);
+  auto granted = Request(true);
   ASSERT_TRUE(granted && *granted);
   EXPECT_EQ(*(*granted)->get(), 7);
   const Box mine = std::move(**granted);
@@ -30,7 +30,7 @@ TEST(Granted, HasWhatWasGranted) {
 }
 
 TEST(Granted, AnAnswerWithoutItIsNoError) {
-  const auto granted = Ask(false);
+  const auto granted = Request(false);
   ASSERT_TRUE(granted.has_value());
   EXPECT_FALSE(*granted);
   EXPECT_FALSE(granted->has_value());

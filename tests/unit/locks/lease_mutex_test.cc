@@ -208,7 +208,7 @@ TEST_F(LeaseMutexTest, WhatItsOptionsSayReachesTheStore) {
                              .queue_lease = milliseconds(60'000)};
   {
     const std::lock_guard guard(mutex);
-    EXPECT_EQ(locks_->Ask(waits)->kind, LockAnswer::Kind::kQueued);
+    EXPECT_EQ(locks_->Request(waits)->kind, LockAnswer::Kind::kQueued);
   }
   EXPECT_TRUE(mutex.try_lock()) << "it may pass the one that waits";
   mutex.unlock();
@@ -223,14 +223,14 @@ TEST_F(LeaseMutexTest, AThreadThatHoldsItIsToldInsteadOfWaitingForItself) {
 
 TEST_F(LeaseMutexTest, AStoreThatIsDownIsThrown) {
   LeaseMutex mutex(*domain_, "x");
-  locks_->on_ask = Fault::kRefused;
+  locks_->on_request = Fault::kRefused;
   EXPECT_EQ(Thrown([&] { mutex.lock(); }), std::errc::io_error);
 }
 
 class BusyLocks final : public ForwardingLocks {
  public:
   BusyLocks() : ForwardingLocks(MakeMemoryLocks()) {}
-  Result<LockAnswer> Ask(const AcquireRequest&) override {
+  Result<LockAnswer> Request(const AcquireRequest&) override {
     return Error{Code::kBusy, Effect::kNone, "all connections are in use"};
   }
 };

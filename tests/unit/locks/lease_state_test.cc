@@ -40,7 +40,7 @@ TEST(LeaseState, CountsARenewalFromItsSending) {
 TEST(LeaseState, IsRenewedAtOnceWhenItIsInDoubt) {
   LeaseState state(kTimes, kStart);
   EXPECT_FALSE(state.At(At(milliseconds(1))).renew);
-  state.InDoubt();
+  state.Warned();
   EXPECT_EQ(state.safe_until(), At(kSafe)) << "doubt is no answer";
   EXPECT_TRUE(state.At(At(milliseconds(1))).renew);
   state.Renewed(At(milliseconds(1)), At(milliseconds(2)));
@@ -51,7 +51,7 @@ TEST(LeaseState, ADoubtBehindTheSendingOfARenewalIsSettledByTheNextOne) {
   for (const bool answered : {true, false}) {
     LeaseState state(kTimes, kStart);
     ASSERT_TRUE(state.At(At(milliseconds(333))).renew);
-    state.InDoubt();
+    state.Warned();
     EXPECT_FALSE(state.At(At(milliseconds(334))).renew) << "one is on its way";
     if (answered) {
       state.Renewed(At(milliseconds(333)), At(milliseconds(335)));
@@ -68,7 +68,7 @@ TEST(LeaseState, WhatIsLostStaysLostInDoubt) {
   LeaseState state(kTimes, kStart);
   state.End(LeaseLoss::kTaken);
   EXPECT_TRUE(state.At(kStart).lost);
-  state.InDoubt();
+  state.Warned();
   EXPECT_FALSE(state.At(kStart).renew);
   EXPECT_FALSE(state.next());
 }

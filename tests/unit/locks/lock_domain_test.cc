@@ -85,13 +85,13 @@ TEST_F(LockDomainTest, WithoutThreadsItDoesNotOpen) {
 
 TEST_F(LockDomainTest, AGrantWhoseReplyWasLostIsAskedForAgainAndIsOneHold) {
   Open({});
-  locks_->on_ask = Fault::kLostReply;
+  locks_->on_request = Fault::kLostReply;
   Granted<Lease> lease;
   std::jthread acquires([&] { lease = Acquired(); });
   while (locks_->requests < 2) {
     std::this_thread::yield();
   }
-  locks_->on_ask = Fault::kNone;
+  locks_->on_request = Fault::kNone;
   acquires.join();
   ASSERT_TRUE(lease);
   EXPECT_EQ(Parties(), 1u);
@@ -110,7 +110,7 @@ TEST_F(LockDomainTest, WhatWasReleasedIsNotToldAsLost) {
 
 TEST_F(LockDomainTest, ATryWhoseReplyWasLostLeavesNothingBehind) {
   Open({});
-  locks_->on_ask = Fault::kLostReply;
+  locks_->on_request = Fault::kLostReply;
   const auto lease = domain_->TryAcquire("x");
   ASSERT_FALSE(lease.has_value());
   EXPECT_EQ(lease.error().effect, Effect::kUnknown);
@@ -119,7 +119,7 @@ TEST_F(LockDomainTest, ATryWhoseReplyWasLostLeavesNothingBehind) {
 
 TEST_F(LockDomainTest, WhatCannotBeTakenBackNowIsTakenBackWhenTheStoreAnswers) {
   Open({});
-  locks_->on_ask = Fault::kLostReply;
+  locks_->on_request = Fault::kLostReply;
   locks_->on_free = Fault::kRefused;
   ASSERT_FALSE(domain_->TryAcquire("x").has_value());
   EXPECT_EQ(Parties(), 1u);
@@ -211,7 +211,7 @@ TEST_F(LockDomainTest, AWaiterIsGrantedInTimeThoughNobodyCanWakeIt) {
 
 TEST_F(LockDomainTest, AStoreThatIsDownIsAskedForAsLongAsPatienceLasts) {
   Open({.patience = milliseconds(50)});
-  locks_->on_ask = Fault::kRefused;
+  locks_->on_request = Fault::kRefused;
   const auto lease = domain_->Acquire("x");
   ASSERT_FALSE(lease.has_value());
   EXPECT_EQ(lease.error().message, "down");

@@ -24,10 +24,10 @@ AcquireRequest RequestOf(uint64_t attempt, LockMode mode = LockMode::kExclusive)
 LockEntry Busy() {
   LockEntry entry;
   LockEntry::Turns turns;
-  entry.Ask(RequestOf(1), {3, 1'000'000}, kCodecNow, turns);
-  entry.AskBack(kCodecNow);
-  entry.Ask(RequestOf(2, LockMode::kShared), {}, kCodecNow, turns, 77);
-  entry.Ask(RequestOf(3), {}, kCodecNow, turns, std::numeric_limits<uint64_t>::max());
+  entry.Request(RequestOf(1), {3, 1'000'000}, kCodecNow, turns);
+  entry.Recall(kCodecNow);
+  entry.Request(RequestOf(2, LockMode::kShared), {}, kCodecNow, turns, 77);
+  entry.Request(RequestOf(3), {}, kCodecNow, turns, std::numeric_limits<uint64_t>::max());
   return entry;
 }
 
@@ -56,7 +56,7 @@ TEST(LockEntryCodec, WhatComesBackBehavesAsWhatWasWritten) {
   EXPECT_EQ(entry->ends(), kCodecNow + milliseconds(2'000));
   LockEntry::Turns turns;
   EXPECT_EQ(entry->Extend({"x", RequestOf(1).token, milliseconds(1'000)}, kCodecNow, turns),
-            Extended::kAskedBack);
+            Extended::kRecalled);
   EXPECT_EQ(entry->Free(RequestOf(1).token, kCodecNow, turns), Freed::kYes);
   EXPECT_EQ(turns, (LockEntry::Turns{RequestOf(2).token}));
 }
@@ -70,10 +70,10 @@ TEST(LockEntryCodec, VersionThreeStaysAsItIs) {
   request.who = "w";
   request.lease = milliseconds(100);
   request.queue_lease = milliseconds(20);
-  entry.Ask(request, {2, 9}, BootTime(microseconds(1)) - request.lease, turns);
+  entry.Request(request, {2, 9}, BootTime(microseconds(1)) - request.lease, turns);
   request.token = {7, 8};
   request.mode = LockMode::kShared;
-  entry.Ask(request, {}, BootTime(microseconds(2)) - request.queue_lease, turns, 4);
+  entry.Request(request, {}, BootTime(microseconds(2)) - request.queue_lease, turns, 4);
   EXPECT_EQ(EncodeLockEntry(entry), std::string("\x03\x01\x05\x06\x00\x01\x64\x01w\x02\x09"
                                                 "\x01\x07\x08\x01\x02\x14\x01w\x04",
                                                 20));
@@ -101,8 +101,8 @@ LockEntry Counted() {
     request.token.process = 5;
     request.limit = 2;
     request.who = "w";
-    entry.Ask(request, {2, attempt},
-              BootTime(microseconds(1)) - milliseconds(attempt == 3 ? 2'000 : 1'000), turns, 4);
+    entry.Request(request, {2, attempt},
+                  BootTime(microseconds(1)) - milliseconds(attempt == 3 ? 2'000 : 1'000), turns, 4);
   }
   return entry;
 }

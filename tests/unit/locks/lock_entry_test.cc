@@ -12,7 +12,7 @@ constexpr BootTime kSetBack = kNow - std::chrono::hours(1);
 constexpr milliseconds kEntryLease{1'000};
 constexpr milliseconds kEntryQueueLease{300};
 
-AcquireRequest AskFor(uint64_t attempt) {
+AcquireRequest RequestFor(uint64_t attempt) {
   return {
       .name = "x", .token = {1, attempt}, .lease = kEntryLease, .queue_lease = kEntryQueueLease};
 }
@@ -21,8 +21,8 @@ AcquireRequest AskFor(uint64_t attempt) {
 LockEntry Wanted() {
   LockEntry entry;
   LockEntry::Turns turns;
-  entry.Ask(AskFor(1), {0, 1}, kNow, turns);
-  entry.Ask(AskFor(2), {}, kNow, turns);
+  entry.Request(RequestFor(1), {0, 1}, kNow, turns);
+  entry.Request(RequestFor(2), {}, kNow, turns);
   return entry;
 }
 
@@ -54,9 +54,9 @@ TEST(LockEntry, TheLeaseIsTheLastOneThatWasSaid) {
   LockEntry entry = Wanted();
   LockEntry::Turns turns;
   entry.Extend({"x", {1, 1}, 5 * kEntryLease}, kNow, turns);
-  AcquireRequest again = AskFor(2);
+  AcquireRequest again = RequestFor(2);
   again.queue_lease = 2 * kEntryQueueLease;
-  entry.Ask(again, {}, kNow, turns);
+  entry.Request(again, {}, kNow, turns);
   entry.CutEnds(kSetBack);
   EXPECT_EQ(LeftOf(entry, 0, kSetBack), 5 * kEntryLease);
   EXPECT_EQ(LeftOf(entry, 1, kSetBack), 2 * kEntryQueueLease);

@@ -24,9 +24,9 @@ class LockTableTest : public ::testing::Test {
     request.limit = limit;
     return request;
   }
-  LockAnswer Ask(const AcquireRequest& request) {
+  LockAnswer Request(const AcquireRequest& request) {
     turns_.clear();
-    return table_.Ask(request, now_, turns_);
+    return table_.Request(request, now_, turns_);
   }
   Freed Free(uint64_t token) {
     turns_.clear();
@@ -46,37 +46,37 @@ class LockTableTest : public ::testing::Test {
 };
 
 TEST_F(LockTableTest, AHoldEndsExactlyWithItsLease) {
-  ASSERT_EQ(Ask(RequestOf(1)).kind, Kind::kGranted);
+  ASSERT_EQ(Request(RequestOf(1)).kind, Kind::kGranted);
   now_ += kLease - microseconds(1);
-  EXPECT_EQ(Ask(RequestOf(2)).kind, Kind::kQueued);
+  EXPECT_EQ(Request(RequestOf(2)).kind, Kind::kQueued);
   now_ += microseconds(1);
-  EXPECT_EQ(Ask(RequestOf(2)).kind, Kind::kGranted);
+  EXPECT_EQ(Request(RequestOf(2)).kind, Kind::kGranted);
 }
 
 TEST_F(LockTableTest, TheFirstWaiterWaitsForTheHoldersAndOthersForTheOneBefore) {
-  ASSERT_EQ(Ask(RequestOf(1)).kind, Kind::kGranted);
+  ASSERT_EQ(Request(RequestOf(1)).kind, Kind::kGranted);
   now_ += milliseconds(400);
-  EXPECT_EQ(Ask(RequestOf(2)).again, milliseconds(600));
+  EXPECT_EQ(Request(RequestOf(2)).again, milliseconds(600));
   now_ += milliseconds(100);
-  EXPECT_EQ(Ask(RequestOf(3)).again, milliseconds(900));
+  EXPECT_EQ(Request(RequestOf(3)).again, milliseconds(900));
 }
 
 TEST_F(LockTableTest, AReleaseIsTheTurnOfTheFirstWaiterOnly) {
   for (const uint64_t token : {1, 2, 3}) {
-    Ask(RequestOf(token));
+    Request(RequestOf(token));
   }
   ASSERT_EQ(Free(1), Freed::kYes);
   EXPECT_EQ(turns_, Of({2}));
 }
 
 TEST_F(LockTableTest, AReleaseIsTheTurnOfAllReadersUpToTheNextWriter) {
-  Ask(RequestOf(1));
+  Request(RequestOf(1));
   for (const uint64_t token : {2, 3, 5}) {
     AcquireRequest reader = RequestOf(token);
     reader.mode = LockMode::kShared;
-    Ask(reader);
+    Request(reader);
     if (token == 3) {
-      Ask(RequestOf(4));
+      Request(RequestOf(4));
     }
   }
   ASSERT_EQ(Free(1), Freed::kYes);
@@ -85,11 +85,11 @@ TEST_F(LockTableTest, AReleaseIsTheTurnOfAllReadersUpToTheNextWriter) {
 
 TEST_F(LockTableTest, AFreedPlaceIsTheTurnOfOne) {
   for (const uint64_t token : {1, 2, 3, 4, 5}) {
-    Ask(Counted(token, 2));
+    Request(Counted(token, 2));
   }
   ASSERT_EQ(Free(1), Freed::kYes);
   EXPECT_EQ(turns_, Of({3}));
-  EXPECT_EQ(Ask(Counted(3, 2)).kind, Kind::kGranted);
+  EXPECT_EQ(Request(Counted(3, 2)).kind, Kind::kGranted);
   EXPECT_EQ(turns_, Of({})) << "nobody else's";
   ASSERT_EQ(Free(2), Freed::kYes);
   EXPECT_EQ(turns_, Of({4}));
@@ -98,49 +98,49 @@ TEST_F(LockTableTest, AFreedPlaceIsTheTurnOfOne) {
 }
 
 TEST_F(LockTableTest, AWritersReleaseIsTheTurnOfAsManyAsTheirLimitSays) {
-  Ask(RequestOf(1));
+  Request(RequestOf(1));
   for (const uint64_t token : {2, 3, 4}) {
-    Ask(Counted(token, 2));
+    Request(Counted(token, 2));
   }
   ASSERT_EQ(Free(1), Freed::kYes);
   EXPECT_EQ(turns_, Of({2, 3}));
 }
 
 TEST_F(LockTableTest, OneWithALowLimitKeepsOthersBackUntilItIsGranted) {
-  Ask(Counted(1, 4));
-  Ask(Counted(2, 1));
-  Ask(Counted(3, 4));
-  Ask(Counted(4, 4));
+  Request(Counted(1, 4));
+  Request(Counted(2, 1));
+  Request(Counted(3, 4));
+  Request(Counted(4, 4));
   ASSERT_EQ(Free(1), Freed::kYes);
   EXPECT_EQ(turns_, Of({2}));
-  EXPECT_EQ(Ask(Counted(2, 1)).kind, Kind::kGranted);
+  EXPECT_EQ(Request(Counted(2, 1)).kind, Kind::kGranted);
   EXPECT_EQ(turns_, Of({3, 4}));
 }
 
 TEST_F(LockTableTest, OneWithALowLimitKeepsOthersBackUntilItGivesUp) {
-  Ask(Counted(1, 4));
-  Ask(Counted(2, 1));
-  Ask(Counted(3, 4));
+  Request(Counted(1, 4));
+  Request(Counted(2, 1));
+  Request(Counted(3, 4));
   ASSERT_EQ(Free(2), Freed::kNotHeld);
   EXPECT_EQ(turns_, Of({3}));
 }
 
 TEST_F(LockTableTest, PlacesThatEndWithoutAWordAreSeen) {
-  Ask(Counted(1, 2));
+  Request(Counted(1, 2));
   now_ += kLease / 2;
-  Ask(Counted(2, 2));
-  Ask(Counted(3, 2));
+  Request(Counted(2, 2));
+  Request(Counted(3, 2));
   EXPECT_FALSE(table_.MyTurn("x", {1, 3}, now_));
   now_ += kLease / 2;
   EXPECT_TRUE(table_.MyTurn("x", {1, 3}, now_));
-  EXPECT_EQ(Ask(Counted(4, 2)).kind, Kind::kQueued) << "the place is the other's";
+  EXPECT_EQ(Request(Counted(4, 2)).kind, Kind::kQueued) << "the place is the other's";
   EXPECT_EQ(turns_, Of({3}));
 }
 
 TEST_F(LockTableTest, ATurnIsSeenByWhoeverLooks) {
-  Ask(RequestOf(1));
-  Ask(RequestOf(2));
-  Ask(RequestOf(3));
+  Request(RequestOf(1));
+  Request(RequestOf(2));
+  Request(RequestOf(3));
   EXPECT_FALSE(table_.MyTurn("x", {1, 2}, now_));
   EXPECT_FALSE(table_.MyTurn("x", {1, 3}, now_));
   EXPECT_TRUE(table_.MyTurn("x", {1, 9}, now_)) << "has no place, so it had better ask";
@@ -151,9 +151,9 @@ TEST_F(LockTableTest, ATurnIsSeenByWhoeverLooks) {
 }
 
 TEST_F(LockTableTest, ATurnIsSeenWhenTheHoldEndedWithoutAWord) {
-  Ask(RequestOf(1));
+  Request(RequestOf(1));
   now_ += milliseconds(500);
-  Ask(RequestOf(2));
+  Request(RequestOf(2));
   EXPECT_FALSE(table_.MyTurn("x", {1, 2}, now_));
   now_ += milliseconds(500);
   EXPECT_TRUE(table_.MyTurn("x", {1, 2}, now_));
@@ -162,7 +162,7 @@ TEST_F(LockTableTest, ATurnIsSeenWhenTheHoldEndedWithoutAWord) {
 TEST_F(LockTableTest, AnIdleNameNeedsNoMemory) {
   for (int i = 0; i < 100'000; i++) {
     const std::string name = "once/" + std::to_string(i);
-    ASSERT_EQ(Ask(RequestOf(1, name)).kind, Kind::kGranted);
+    ASSERT_EQ(Request(RequestOf(1, name)).kind, Kind::kGranted);
     ASSERT_EQ(table_.Free({name, {1, 1}}, now_, turns_), Freed::kYes);
   }
   EXPECT_EQ(table_.names(), 0u);
@@ -170,18 +170,18 @@ TEST_F(LockTableTest, AnIdleNameNeedsNoMemory) {
 
 TEST_F(LockTableTest, NamesWhoseHoldersDiedAreForgottenThoughNobodyAsksForThem) {
   for (int i = 0; i < 100'000; i++) {
-    ASSERT_EQ(Ask(RequestOf(1, "dead/" + std::to_string(i))).kind, Kind::kGranted);
+    ASSERT_EQ(Request(RequestOf(1, "dead/" + std::to_string(i))).kind, Kind::kGranted);
     now_ += milliseconds(1);
   }
   EXPECT_LT(table_.names(), 5'000u) << "1,000 can be alive at a time";
 }
 
 TEST_F(LockTableTest, FencesRiseOverAllNamesAndThroughIdleTimes) {
-  const Fence first = Ask(RequestOf(1, "a")).fence;
-  const Fence second = Ask(RequestOf(1, "b")).fence;
+  const Fence first = Request(RequestOf(1, "a")).fence;
+  const Fence second = Request(RequestOf(1, "b")).fence;
   EXPECT_GT(second, first);
   ASSERT_EQ(table_.Free({"a", {1, 1}}, now_, turns_), Freed::kYes);
-  EXPECT_GT(Ask(RequestOf(2, "a")).fence, second);
+  EXPECT_GT(Request(RequestOf(2, "a")).fence, second);
 }
 
 }  // namespace

@@ -100,8 +100,8 @@ class BadInCompany final : public ForwardingLocks {
     const Code code = claims.size() > 1 ? Code::kCorrupt : of_one.load();
     return Error{code, Effect::kUnknown, "cannot get at it"};
   }
-  void Listen(DoubtListener& listener) override { doubts.Listen(listener); }
-  void Unlisten(DoubtListener& listener) override { doubts.Unlisten(listener); }
+  void Listen(HoldListener& listener) override { listeners.Listen(listener); }
+  void Unlisten(HoldListener& listener) override { listeners.Unlisten(listener); }
   // Calls for one name, before there were two for several, or up to now.
   size_t Alone() const {
     MutexLock lock(mutex_);
@@ -118,7 +118,7 @@ class BadInCompany final : public ForwardingLocks {
     return sizes_.size() - static_cast<size_t>(std::count(sizes_.begin(), sizes_.end(), 1));
   }
 
-  LockDoubts doubts;
+  HoldListeners listeners;
   std::atomic<Code> of_one{Code::kCorrupt};
   std::atomic<bool> begun{false};
   std::latch may_end{1};
@@ -151,7 +151,7 @@ TEST_F(RenewalsOfMany, AnOutageBehindABadNameIsMetByOneOfItsBatch) {
   clock_.Advance(kLong / 3);
   locks_->begun.wait(false);
   const auto again = [&] {
-    locks_->doubts.HoldsAreInDoubt();
+    locks_->listeners.HoldsMayBeLost();
     return locks_->Together() > 1 || locks_->Alone() > 3;
   };
   EXPECT_TRUE(Eventually(std::chrono::seconds(60), again));

@@ -50,7 +50,7 @@ TEST_F(SessionClaimsTest, AClaimThatEndedIsNotRevived) {
   EXPECT_FALSE(claims_.Keep(kOne, number, AtMs(200)));
   EXPECT_FALSE(claims_.LiesAt(kOne, number, "/x/2"));
   EXPECT_FALSE(claims_.Holds(kOne, number, {0, 8}, AtMs(200)));
-  EXPECT_FALSE(claims_.IsAskedBack(kOne, number));
+  EXPECT_FALSE(claims_.Recall(kOne, number));
   EXPECT_EQ(claims_.Find(kOne, AtMs(0)), nullptr) << "whatever time it is";
   EXPECT_EQ(claims_.Numbered(number, AtMs(0)), nullptr);
 }

@@ -25,7 +25,7 @@ class SqlBatchesTest : public ::testing::Test {
                                    .mode = LockMode::kCounted,
                                    .lease = kLease,
                                    .limit = kHolds};
-      ASSERT_EQ(locks_->Ask(request)->kind, LockAnswer::Kind::kGranted);
+      ASSERT_EQ(locks_->Request(request)->kind, LockAnswer::Kind::kGranted);
       claims_.push_back({"x", request.token, kLease});
     }
     claims_.push_back({"x", {7, kHolds + 1}, kLease});  // was never there

@@ -22,14 +22,14 @@ class SqlLockedRounds : public ::testing::Test {
   // A row for each, which others then change.
   void SetUp() override {
     for (const char* name : {"a", "b", "c"}) {
-      ASSERT_EQ(Ask(name, 1), Kind::kGranted);
+      ASSERT_EQ(Request(name, 1), Kind::kGranted);
     }
     rows_.swaps = 0;
     rows_.answer_within.clear();
   }
-  Kind Ask(std::string_view name, uint64_t attempt) {
-    const auto answer =
-        locks_->Ask({.name = name, .token = {7, attempt}, .lease = kLease, .queue_lease = kLease});
+  Kind Request(std::string_view name, uint64_t attempt) {
+    const auto answer = locks_->Request(
+        {.name = name, .token = {7, attempt}, .lease = kLease, .queue_lease = kLease});
     EXPECT_TRUE(answer.has_value()) << ToString(answer.error());
     return answer ? answer->kind : Kind::kSealed;
   }
@@ -70,11 +70,11 @@ TEST_F(SqlLockedRounds, AReleaseThatWasOvertakenOnceLocksItsRow) {
 
 TEST_F(SqlLockedRounds, AnAskThatWasOvertakenTwiceLocksItsRow) {
   rows_.overtaken["a"] = 1;
-  EXPECT_EQ(Ask("a", 2), Kind::kQueued);
+  EXPECT_EQ(Request("a", 2), Kind::kQueued);
   EXPECT_EQ(rows_.swaps, 2);
   EXPECT_TRUE(rows_.locked.empty());
   rows_.overtaken["a"] = kAlways;
-  EXPECT_EQ(Ask("a", 3), Kind::kQueued);
+  EXPECT_EQ(Request("a", 3), Kind::kQueued);
   EXPECT_EQ(rows_.swaps, 4);
   EXPECT_EQ(rows_.locked, std::vector<std::string>{"a"});
   EXPECT_EQ(rows_.sealed, std::vector<bool>{true}) << "an ask names its epoch";
@@ -104,7 +104,7 @@ TEST_F(SqlLockedRounds, ANameThatOthersChangeAllTheTimeIsBusy) {
   rows_.overtaken["a"] = kAlways;
   rows_.busy = kAlways;
   const auto answer =
-      locks_->Ask({.name = "a", .token = {7, 2}, .lease = kLease, .queue_lease = kLease});
+      locks_->Request({.name = "a", .token = {7, 2}, .lease = kLease, .queue_lease = kLease});
   ASSERT_FALSE(answer.has_value());
   EXPECT_EQ(answer.error().code, Code::kBusy);
   EXPECT_EQ(answer.error().effect, Effect::kNone);
@@ -116,20 +116,20 @@ TEST_F(SqlLockedRounds, AsksThatLockTheirRowsLeaveConnectionsToHolders) {
                         {.max_connections = 3});
   rows_.overtaken = {{"a", kAlways}, {"b", 3}, {"c", kAlways}};
   rows_.in_locked_round = [&] {
-    EXPECT_EQ(Ask("b", 2), Kind::kQueued);
+    EXPECT_EQ(Request("b", 2), Kind::kQueued);
     EXPECT_EQ(rows_.swaps, 2 + 4) << "it goes on without a lock";
     EXPECT_EQ(Extend(ClaimOf("c")), Extended::kYes);
   };
-  EXPECT_EQ(Ask("a", 2), Kind::kQueued);
+  EXPECT_EQ(Request("a", 2), Kind::kQueued);
   EXPECT_EQ(rows_.locked, (std::vector<std::string>{"a", "c"}));
   rows_.overtaken["b"] = kAlways;
-  EXPECT_EQ(Ask("b", 3), Kind::kQueued);
+  EXPECT_EQ(Request("b", 3), Kind::kQueued);
   EXPECT_EQ(rows_.locked.back(), "b") << "the round of the other ask is over";
 }
 
 TEST_F(SqlLockedRounds, ANameWithoutARowIsSwapped) {
   rows_.overtaken["new"] = 3;
-  EXPECT_EQ(Ask("new", 9), Kind::kGranted);
+  EXPECT_EQ(Request("new", 9), Kind::kGranted);
   EXPECT_EQ(rows_.swaps, 4);
 }
 

@@ -11,10 +11,10 @@ class SwitchedEvictTest : public SwitchedLocksTest {
   void ShareAndMove(LockMode mode, std::string_view who_p, std::string_view who_q) {
     first_ = Sharing(mode, who_p);
     second_ = Sharing(mode, who_q);
-    const auto granted = p_.locks->Ask(first_);
+    const auto granted = p_.locks->Request(first_);
     ASSERT_TRUE(granted.has_value()) << ToString(granted.error());
     fence_ = granted->fence;
-    ASSERT_EQ(Ask(q_, second_), Kind::kGranted);
+    ASSERT_EQ(Request(q_, second_), Kind::kGranted);
     ASSERT_EQ(q_.locks->SwitchTo("b", "")->phase, SwitchMode::kBoth);
     p_.view->Turn();
     // In the other order: their fences tell nothing.
@@ -58,7 +58,7 @@ TEST_F(SwitchedEvictTest, OneOfTwoReadersIsEvictedInBothStores) {
 TEST_F(SwitchedEvictTest, OneOfTwoThatAreCountedIsEvictedInBothStores) {
   ShareAndMove(LockMode::kCounted, "p", "q");
   EXPECT_EQ(q_.locks->Evict("x", fence_).value_or(Freed::kNotHeld), Freed::kYes);
-  EXPECT_EQ(Ask(q_, Sharing(LockMode::kCounted, "r")), Kind::kGranted) << "there is a place";
+  EXPECT_EQ(Request(q_, Sharing(LockMode::kCounted, "r")), Kind::kGranted) << "there is a place";
   EXPECT_EQ(Extend(p_, first_), Extended::kGone);
 }
 
@@ -75,7 +75,7 @@ TEST_F(SwitchedEvictTest, OfThoseWhoSayTheSameOfThemselvesNobodyElseIsEvicted) {
 // His copy of the record is still good, and tells nothing of it.
 TEST_F(SwitchedEvictTest, WhatWasGrantedSinceTheSwitchEndedIsNotEvictedByWhoDoesNotKnowThat) {
   first_ = Sharing(LockMode::kExclusive, "one process");
-  const auto granted = q_.locks->Ask(first_);
+  const auto granted = q_.locks->Request(first_);
   ASSERT_TRUE(granted.has_value()) << ToString(granted.error());
   ASSERT_EQ(q_.locks->SwitchTo("b", "")->phase, SwitchMode::kBoth);
   Pass(milliseconds(38'000), {&p_, &q_}, [&] { EXPECT_EQ(Extend(q_, first_), Extended::kYes); });
@@ -84,7 +84,7 @@ TEST_F(SwitchedEvictTest, WhatWasGrantedSinceTheSwitchEndedIsNotEvictedByWhoDoes
   q_.stores["a"]->cut = true;  // what is left there stays
   ASSERT_EQ(Free(q_, first_), Freed::kYes);
   second_ = Sharing(LockMode::kExclusive, "one process");
-  ASSERT_EQ(Ask(q_, second_), Kind::kGranted);
+  ASSERT_EQ(Request(q_, second_), Kind::kGranted);
   EXPECT_EQ(p_.locks->Evict("x", granted->fence).value_or(Freed::kNotHeld), Freed::kYes);
   EXPECT_EQ(Extend(q_, second_), Extended::kYes);
 }

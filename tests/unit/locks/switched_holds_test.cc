@@ -16,13 +16,13 @@ TEST_F(SwitchedLocksTest, AFencedHoldThatIsExtendedOutlivesADrain) {
   AcquireRequest held = New();
   held.fenced = true;
   held.lease = held.queue_lease = milliseconds(6'000);
-  ASSERT_EQ(Ask(p, held), Kind::kGranted);
+  ASSERT_EQ(Request(p, held), Kind::kGranted);
   Pass(milliseconds(20'000), {&p}, [&] { EXPECT_EQ(Extend(p, held), Extended::kYes); });
   for (int i = 0; i < 1'100; i++) {
     const std::string name = "another " + std::to_string(i);
     AcquireRequest other = New(name);
     other.fenced = true;
-    ASSERT_EQ(Ask(p, other), Kind::kGranted);
+    ASSERT_EQ(Request(p, other), Kind::kGranted);
   }
   ASSERT_EQ(p.locks->Progress().phase, SwitchMode::kDrain);
   EXPECT_EQ(Extend(p, held), Extended::kYes);
@@ -31,7 +31,7 @@ TEST_F(SwitchedLocksTest, AFencedHoldThatIsExtendedOutlivesADrain) {
 TEST_F(SwitchedLocksTest, WhatIsGivenBackWhileItMovesIsLeftInNoStore) {
   Process p = Open();
   const AcquireRequest held = New();
-  ASSERT_EQ(Ask(p, held), Kind::kGranted);
+  ASSERT_EQ(Request(p, held), Kind::kGranted);
   ASSERT_EQ(p.locks->SwitchTo("b", "")->phase, SwitchMode::kBoth);
   int calls = 0;
   p.stores["b"]->on_its_way = [&] {
@@ -49,7 +49,7 @@ TEST_F(SwitchedLocksTest, WhatIsGivenBackWhileItMovesIsLeftInNoStore) {
 TEST_F(SwitchedLocksTest, WhatWasGivenBackDoesNotBeginToMove) {
   Process p = Open();
   const AcquireRequest held = New();
-  ASSERT_EQ(Ask(p, held), Kind::kGranted);
+  ASSERT_EQ(Request(p, held), Kind::kGranted);
   ASSERT_EQ(p.locks->SwitchTo("b", "")->phase, SwitchMode::kBoth);
   int calls = 0;
   p.stores["b"]->on_its_way = [&] {
@@ -65,7 +65,7 @@ TEST_F(SwitchedLocksTest, WhatWasGivenBackDoesNotBeginToMove) {
 TEST_F(SwitchedLocksTest, WhatASwitchThatWasCalledOffHasLeftIsGivenBackToo) {
   Process p = Open();
   const AcquireRequest held = New();
-  ASSERT_EQ(Ask(p, held), Kind::kGranted);
+  ASSERT_EQ(Request(p, held), Kind::kGranted);
   ASSERT_EQ(p.locks->SwitchTo("b", "")->phase, SwitchMode::kBoth);
   ASSERT_EQ(Extend(p, held), Extended::kYes);
   ASSERT_TRUE(Held("b"));
@@ -73,13 +73,13 @@ TEST_F(SwitchedLocksTest, WhatASwitchThatWasCalledOffHasLeftIsGivenBackToo) {
   EXPECT_EQ(Free(p, held), Freed::kYes);
   EXPECT_FALSE(Held("b"));
   ASSERT_EQ(p.locks->SwitchTo("b", "")->phase, SwitchMode::kBoth);
-  EXPECT_EQ(Ask(p, New()), Kind::kGranted);
+  EXPECT_EQ(Request(p, New()), Kind::kGranted);
 }
 
 TEST_F(SwitchedLocksTest, AStoreThatIsNotInForceKeepsNobodyFromGivingBack) {
   Process p = Open();
   const AcquireRequest held = New();
-  ASSERT_EQ(Ask(p, held), Kind::kGranted);
+  ASSERT_EQ(Request(p, held), Kind::kGranted);
   ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   ASSERT_EQ(Extend(p, held), Extended::kYes);
   ASSERT_TRUE(p.locks->CallOff("").has_value());
@@ -91,7 +91,7 @@ TEST_F(SwitchedLocksTest, WhatIsEvictedWhileItMovesIsInNobodysWayInEitherStore) 
   Process p = Open();
   Process q = Open();
   const AcquireRequest held = New();
-  const auto granted = p.locks->Ask(held);
+  const auto granted = p.locks->Request(held);
   ASSERT_TRUE(granted.has_value());
   ASSERT_TRUE(q.locks->SwitchTo("b", "").has_value());
   p.view->Turn();
@@ -100,7 +100,7 @@ TEST_F(SwitchedLocksTest, WhatIsEvictedWhileItMovesIsInNobodysWayInEitherStore) 
   EXPECT_EQ(q.locks->Evict("x", {1, 999'999}).value_or(Freed::kYes), Freed::kNotHeld);
   EXPECT_TRUE(Held("b"));
   EXPECT_EQ(q.locks->Evict("x", granted->fence).value_or(Freed::kNotHeld), Freed::kYes);
-  EXPECT_EQ(Ask(q, New()), Kind::kGranted);
+  EXPECT_EQ(Request(q, New()), Kind::kGranted);
   EXPECT_EQ(Extend(p, held), Extended::kGone);
 }
 
@@ -108,21 +108,21 @@ TEST_F(SwitchedLocksTest, WhatIsAskedBackJustBeforeASwitchEndsIsHeardBehindIt) {
   Process p = Open();
   Process q = Open();
   const AcquireRequest held = New();
-  ASSERT_EQ(Ask(p, held), Kind::kGranted);
+  ASSERT_EQ(Request(p, held), Kind::kGranted);
   ASSERT_TRUE(q.locks->SwitchTo("b", "").has_value());
   Pass(milliseconds(34'000), {&p, &q}, [&] { EXPECT_EQ(Extend(p, held), Extended::kYes); });
-  EXPECT_EQ(q.locks->AskBack("x").value_or(0), 1u);
+  EXPECT_EQ(q.locks->Recall("x").value_or(0), 1u);
   Pass(milliseconds(8'000), {&p, &q});
   ASSERT_EQ(p.locks->Progress().in_force, "b");
-  EXPECT_EQ(Extend(p, held), Extended::kAskedBack);
+  EXPECT_EQ(Extend(p, held), Extended::kRecalled);
 }
 
 TEST_F(SwitchedLocksTest, WhoAsksForAHoldThatMovesAndReachesOneStoreIsNotAnswered) {
   Process p = Open();
-  ASSERT_EQ(Ask(p, New()), Kind::kGranted);
+  ASSERT_EQ(Request(p, New()), Kind::kGranted);
   ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   p.stores["b"]->cut = true;
-  const auto asked = p.locks->AskBack("x");
+  const auto asked = p.locks->Recall("x");
   ASSERT_FALSE(asked.has_value());
   EXPECT_EQ(asked.error().effect, Effect::kUnknown);
 }
@@ -136,7 +136,7 @@ TEST_F(SwitchedLocksTest, HoldsThatMoveKeepThoseThatHaveMovedFromNoRenewal) {
   }
   for (const std::string& name : names) {
     const AcquireRequest request = New(name);
-    ASSERT_EQ(Ask(p, request), Kind::kGranted);
+    ASSERT_EQ(Request(p, request), Kind::kGranted);
     claims.push_back({request.name, request.token, request.lease});
   }
   ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
@@ -165,7 +165,7 @@ TEST_F(SwitchedLocksTest, WhoKnowsOtherStoresThanTheRecordSaysSoAndTouchesNone) 
   const auto stranger =
       SwitchedLocks::Open(named, view, {.breaker = {.failures = 1'000}, .aside = AtOnce}, clock_);
   ASSERT_TRUE(stranger.has_value()) << ToString(stranger.error());
-  EXPECT_EQ((*stranger)->Ask(New()).error().code, Code::kUnavailable);
+  EXPECT_EQ((*stranger)->Request(New()).error().code, Code::kUnavailable);
   EXPECT_EQ((*stranger)->Progress().holds_left, std::nullopt);
   EXPECT_EQ((*stranger)->Progress().target, "b");
   const LockClaim claim{"x", {1, 1}};

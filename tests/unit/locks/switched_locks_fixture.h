@@ -61,8 +61,8 @@ class SwitchedLocksTest : public ::testing::Test {
             .queue_lease = kLease,
             .who = "a test"};
   }
-  static Kind Ask(Process& process, const AcquireRequest& request) {
-    const auto answer = process.locks->Ask(request);
+  static Kind Request(Process& process, const AcquireRequest& request) {
+    const auto answer = process.locks->Request(request);
     EXPECT_TRUE(answer.has_value()) << ToString(answer.error());
     return answer.value_or(LockAnswer{}).kind;
   }

@@ -14,7 +14,7 @@ namespace {
 TEST_F(SwitchedLocksTest, TheFirstStoreIsInForce) {
   Process p = Open();
   const AcquireRequest request = New();
-  EXPECT_EQ(Ask(p, request), Kind::kGranted);
+  EXPECT_EQ(Request(p, request), Kind::kGranted);
   EXPECT_TRUE(Held("a"));
   EXPECT_FALSE(Held("b"));
   EXPECT_EQ(Free(p, request), Freed::kYes);
@@ -22,20 +22,20 @@ TEST_F(SwitchedLocksTest, TheFirstStoreIsInForce) {
 }
 
 TEST_F(SwitchedLocksTest, WhatAStoreDoubtsIsPassedOnToThoseWhoListen) {
-  struct Counts final : DoubtListener {
-    void HoldsAreInDoubt() override { told++; }
+  struct Counts final : HoldListener {
+    void HoldsMayBeLost() override { told++; }
     int told = 0;
   } counts;
   Process p = Open();
   p.locks->Listen(counts);
-  EXPECT_EQ(Ask(p, New()), Kind::kGranted);
-  p.stores["a"]->doubts.HoldsAreInDoubt();
+  EXPECT_EQ(Request(p, New()), Kind::kGranted);
+  p.stores["a"]->listeners.HoldsMayBeLost();
   EXPECT_EQ(counts.told, 1);
   p.locks->Unlisten(counts);
-  p.stores["a"]->doubts.HoldsAreInDoubt();
+  p.stores["a"]->listeners.HoldsMayBeLost();
   EXPECT_EQ(counts.told, 1);
   p.locks.reset();
-  p.stores["a"]->doubts.HoldsAreInDoubt();
+  p.stores["a"]->listeners.HoldsMayBeLost();
 }
 
 TEST_F(SwitchedLocksTest, TheRecordSaysHowLongALeaseMayBe) {
@@ -51,15 +51,15 @@ TEST_F(SwitchedLocksTest, TheRecordSaysHowLongALeaseMayBe) {
 
 TEST_F(SwitchedLocksTest, WhoKnowsNoSwitchboardIsRefusedByTheStore) {
   Process p = Open();
-  ASSERT_EQ(Ask(p, New()), Kind::kGranted);
-  EXPECT_EQ(stores_.at("a")->Ask(New("y"))->kind, Kind::kSealed);
+  ASSERT_EQ(Request(p, New()), Kind::kGranted);
+  EXPECT_EQ(stores_.at("a")->Request(New("y"))->kind, Kind::kSealed);
 }
 
 TEST_F(SwitchedLocksTest, APlannedSwitchMovesALongHold) {
   Process p = Open();
   Process q = Open();
   const AcquireRequest held = New();
-  ASSERT_EQ(Ask(p, held), Kind::kGranted);
+  ASSERT_EQ(Request(p, held), Kind::kGranted);
   const auto begun = q.locks->SwitchTo("b", "an upgrade");
   ASSERT_TRUE(begun.has_value()) << ToString(begun.error());
   EXPECT_EQ(begun->in_force, "a");
@@ -69,7 +69,7 @@ TEST_F(SwitchedLocksTest, APlannedSwitchMovesALongHold) {
   EXPECT_EQ(begun->left, milliseconds(40'000));
   Pass(milliseconds(42'000), {&p, &q}, [&] {
     EXPECT_EQ(Extend(p, held), Extended::kYes);
-    EXPECT_NE(Ask(q, New()), Kind::kGranted);
+    EXPECT_NE(Request(q, New()), Kind::kGranted);
   });
   EXPECT_EQ(q.locks->Progress().in_force, "b");
   EXPECT_EQ(q.locks->Progress().phase, SwitchMode::kSingle);
@@ -77,13 +77,13 @@ TEST_F(SwitchedLocksTest, APlannedSwitchMovesALongHold) {
   EXPECT_FALSE(Held("a"));
   EXPECT_TRUE(Held("b"));
   EXPECT_EQ(Free(p, held), Freed::kYes);
-  EXPECT_EQ(Ask(q, New()), Kind::kGranted);
+  EXPECT_EQ(Request(q, New()), Kind::kGranted);
 }
 
 TEST_F(SwitchedLocksTest, HoldsThatHaveMovedAreNotLeft) {
   Process p = Open();
   const AcquireRequest held = New();
-  ASSERT_EQ(Ask(p, held), Kind::kGranted);
+  ASSERT_EQ(Request(p, held), Kind::kGranted);
   ASSERT_TRUE(p.locks->SwitchToNext("").has_value()) << "the next in order";
   EXPECT_EQ(p.locks->Progress().holds_left, 1u);
   EXPECT_EQ(Extend(p, held), Extended::kYes);
@@ -101,26 +101,26 @@ TEST_F(SwitchedLocksTest, CountedHoldsMoveAlsoWhereTheirLimitsDiffer) {
   };
   const AcquireRequest first = counted(1);
   const AcquireRequest second = counted(2);
-  ASSERT_EQ(Ask(p, first), Kind::kGranted);
-  ASSERT_EQ(Ask(q, second), Kind::kGranted);
+  ASSERT_EQ(Request(p, first), Kind::kGranted);
+  ASSERT_EQ(Request(q, second), Kind::kGranted);
   ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   Pass(milliseconds(42'000), {&p, &q}, [&] {
     EXPECT_EQ(Extend(q, second), Extended::kYes);
     EXPECT_EQ(Extend(p, first), Extended::kYes) << "others were there before it";
-    EXPECT_EQ(Ask(q, counted(2)), Kind::kBusy);
-    EXPECT_EQ(Ask(q, New()), Kind::kBusy);
+    EXPECT_EQ(Request(q, counted(2)), Kind::kBusy);
+    EXPECT_EQ(Request(q, New()), Kind::kBusy);
   });
   EXPECT_EQ(p.locks->Progress().in_force, "b");
   EXPECT_EQ(stores_.at("b")->Look("x")->parties.size(), 2u);
-  EXPECT_EQ(Ask(q, counted(2)), Kind::kBusy);
-  EXPECT_EQ(Ask(q, counted(3)), Kind::kGranted);
+  EXPECT_EQ(Request(q, counted(2)), Kind::kBusy);
+  EXPECT_EQ(Request(q, counted(3)), Kind::kGranted);
 }
 
 TEST_F(SwitchedLocksTest, NobodyWaitsLongForTheNumberOfHoldsThatAreLeft) {
   Process p = Open();
   for (int i = 0; i < 100; i++) {
     const std::string name = "name " + std::to_string(i);
-    ASSERT_EQ(Ask(p, New(name)), Kind::kGranted);
+    ASSERT_EQ(Request(p, New(name)), Kind::kGranted);
   }
   for (const auto& [name, store] : p.stores) {
     store->on_its_way = [this] { clock_.Advance(milliseconds(10)); };
@@ -139,7 +139,7 @@ TEST_F(SwitchedLocksTest, NobodyWaitsLongForTheNumberOfHoldsThatAreLeft) {
 TEST_F(SwitchedLocksTest, AHoldThatEndedIsNotMoved) {
   Process p = Open();
   const AcquireRequest held = New();
-  ASSERT_EQ(Ask(p, held), Kind::kGranted);
+  ASSERT_EQ(Request(p, held), Kind::kGranted);
   ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   clock_.Advance(kLease);
   p.view->Turn();
@@ -151,7 +151,7 @@ TEST_F(SwitchedLocksTest, WhatIsGrantedByBothIsGivenBackToBoth) {
   Process p = Open();
   ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   const AcquireRequest request = New();
-  EXPECT_EQ(Ask(p, request), Kind::kGranted);
+  EXPECT_EQ(Request(p, request), Kind::kGranted);
   EXPECT_TRUE(Held("a"));
   EXPECT_TRUE(Held("b"));
   EXPECT_EQ(Free(p, request), Freed::kYes);
@@ -164,8 +164,8 @@ TEST_F(SwitchedLocksTest, ATryThatTheSecondStoreRefusesLeavesNothingInTheFirst) 
   ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   AcquireRequest other = New();
   other.epoch = *stores_.at("b")->Seal(0);
-  ASSERT_EQ(stores_.at("b")->Ask(other)->kind, Kind::kGranted);
-  EXPECT_EQ(Ask(p, New()), Kind::kBusy);
+  ASSERT_EQ(stores_.at("b")->Request(other)->kind, Kind::kGranted);
+  EXPECT_EQ(Request(p, New()), Kind::kBusy);
   EXPECT_FALSE(Held("a"));
 }
 
@@ -174,7 +174,7 @@ TEST_F(SwitchedLocksTest, AnAskThatFailsAtTheSecondStoreLeavesNothingInTheFirst)
   ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   p.stores["b"]->cut = true;
   const AcquireRequest request = New();
-  const auto answer = p.locks->Ask(request);
+  const auto answer = p.locks->Request(request);
   ASSERT_FALSE(answer.has_value());
   EXPECT_EQ(answer.error().effect, Effect::kUnknown) << "the first one has granted";
   EXPECT_TRUE(Held("a"));
@@ -190,7 +190,7 @@ TEST_F(SwitchedLocksTest, FencesOfALaterEpochAreGreaterWhateverTheStoreCounts) {
   for (int switches = 0; switches < 4; switches++) {
     for (int i = 0; i < 3; i++) {
       const AcquireRequest request = New();
-      const auto answer = p.locks->Ask(request);
+      const auto answer = p.locks->Request(request);
       ASSERT_TRUE(answer.has_value());
       ASSERT_EQ(answer->kind, Kind::kGranted);
       EXPECT_GT(answer->fence, last);
@@ -206,13 +206,13 @@ TEST_F(SwitchedLocksTest, FencesOfALaterEpochAreGreaterWhateverTheStoreCounts) {
 
 TEST_F(SwitchedLocksTest, AGrantWhoseReplyWasLostBeforeASwitchIsAskedForAnew) {
   Process p = Open();
-  ASSERT_EQ(Ask(p, New("y")), Kind::kGranted) << "and so the store is sealed";
+  ASSERT_EQ(Request(p, New("y")), Kind::kGranted) << "and so the store is sealed";
   const AcquireRequest request = New();
   p.stores["a"]->loses_replies = true;
-  EXPECT_FALSE(p.locks->Ask(request).has_value());
+  EXPECT_FALSE(p.locks->Request(request).has_value());
   p.stores["a"]->loses_replies = false;
   ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
-  const auto answer = p.locks->Ask(request);
+  const auto answer = p.locks->Request(request);
   ASSERT_TRUE(answer.has_value());
   EXPECT_EQ(answer->kind, Kind::kGranted);
   EXPECT_EQ(answer->fence.epoch, 2u);
@@ -222,20 +222,20 @@ TEST_F(SwitchedLocksTest, AStoreThatIsGoneIsDrained) {
   Process p = Open();
   Process q = Open();
   const AcquireRequest held = New();
-  ASSERT_EQ(Ask(p, held), Kind::kGranted);
+  ASSERT_EQ(Request(p, held), Kind::kGranted);
   p.stores["a"]->cut = q.stores["a"]->cut = true;
   const auto begun = q.locks->SwitchTo("b", "the store is gone");
   ASSERT_TRUE(begun.has_value()) << ToString(begun.error());
   EXPECT_EQ(begun->phase, SwitchMode::kDrain);
   p.view->Turn();
   EXPECT_EQ(Extend(p, held), Extended::kLater) << "it runs out by itself";
-  EXPECT_EQ(Ask(q, New()), Kind::kBusy);
+  EXPECT_EQ(Request(q, New()), Kind::kBusy);
   AcquireRequest queued = New();
   queued.queue = true;
-  EXPECT_EQ(Ask(q, queued), Kind::kQueued);
-  Pass(milliseconds(38'000), {&p, &q}, [&] { EXPECT_EQ(Ask(q, New()), Kind::kBusy); });
+  EXPECT_EQ(Request(q, queued), Kind::kQueued);
+  Pass(milliseconds(38'000), {&p, &q}, [&] { EXPECT_EQ(Request(q, New()), Kind::kBusy); });
   Pass(milliseconds(4'000), {&p, &q});
-  EXPECT_EQ(Ask(q, queued), Kind::kGranted);
+  EXPECT_EQ(Request(q, queued), Kind::kGranted);
   EXPECT_EQ(Extend(p, held), Extended::kGone);
 }
 
@@ -243,12 +243,12 @@ TEST_F(SwitchedLocksTest, WhatIsFencedGoesOnAtOnce) {
   Process p = Open();
   AcquireRequest held = New();
   held.fenced = true;
-  const auto before = p.locks->Ask(held);
+  const auto before = p.locks->Request(held);
   p.stores["a"]->cut = true;
   ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   AcquireRequest next = New();
   next.fenced = true;
-  const auto after = p.locks->Ask(next);
+  const auto after = p.locks->Request(next);
   ASSERT_TRUE(after.has_value()) << ToString(after.error());
   EXPECT_EQ(after->kind, Kind::kGranted);
   EXPECT_GT(after->fence, before->fence);
@@ -289,7 +289,7 @@ TEST_F(SwitchedLocksTest, AStoreWithoutSealsIsReachedByADrainOnly) {
 TEST_F(SwitchedLocksTest, ATargetThatFailsCostsTheSwitchAndNoHold) {
   Process p = Open();
   const AcquireRequest held = New();
-  ASSERT_EQ(Ask(p, held), Kind::kGranted);
+  ASSERT_EQ(Request(p, held), Kind::kGranted);
   ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   p.stores["b"]->cut = true;
   for (int i = 0; i < 5; i++) {
@@ -305,10 +305,10 @@ TEST_F(SwitchedLocksTest, ATargetThatFailsCostsTheSwitchAndNoHold) {
 TEST_F(SwitchedLocksTest, WhoIsCutOffFromTheRecordGetsNothingMore) {
   Process p = Open();
   const AcquireRequest held = New();
-  ASSERT_EQ(Ask(p, held), Kind::kGranted);
+  ASSERT_EQ(Request(p, held), Kind::kGranted);
   p.view->Cut(true);
   Pass(milliseconds(12'000), {&p});
-  EXPECT_EQ(p.locks->Ask(New()).error().code, Code::kUnavailable);
+  EXPECT_EQ(p.locks->Request(New()).error().code, Code::kUnavailable);
   const LockClaim claim{held.name, held.token, held.lease};
   Extended answer{};
   EXPECT_FALSE(p.locks->Extend({&claim, 1}, {&answer, 1}).has_value());
@@ -319,23 +319,23 @@ TEST_F(SwitchedLocksTest, ALeaseLongerThanTheSwitchboardWaitsForIsRefused) {
   Process p = Open();
   AcquireRequest request = New();
   request.lease = kLease + milliseconds(1);
-  EXPECT_EQ(p.locks->Ask(request).error().code, Code::kInvalid);
+  EXPECT_EQ(p.locks->Request(request).error().code, Code::kInvalid);
 }
 
 TEST_F(SwitchedLocksTest, AChangeOfTheRecordEndsAWait) {
   Process p = Open();
   Process q = Open();
-  ASSERT_EQ(Ask(p, New()), Kind::kGranted);
+  ASSERT_EQ(Request(p, New()), Kind::kGranted);
   AcquireRequest waiter = New();
   waiter.queue = true;
-  ASSERT_EQ(Ask(q, waiter), Kind::kQueued);
+  ASSERT_EQ(Request(q, waiter), Kind::kQueued);
   std::thread waits([&] {
     EXPECT_TRUE(q.locks->Await(waiter, clock_.Boot() + std::chrono::hours(1), {}).has_value());
   });
   ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   q.view->Turn();
   waits.join();
-  EXPECT_EQ(Ask(q, waiter), Kind::kQueued);
+  EXPECT_EQ(Request(q, waiter), Kind::kQueued);
 }
 
 TEST_F(SwitchedLocksTest, ItCanDoWhatAllOfItsStoresCan) {
@@ -377,9 +377,9 @@ TEST_F(SwitchedLocksTest, AServiceStartsThoughItsMainStoreIsDown) {
   };
   const auto locks = SwitchedLocks::Open({{"a", MemoryLockCapabilities(), open}}, view, {}, clock_);
   ASSERT_TRUE(locks.has_value()) << ToString(locks.error());
-  EXPECT_EQ((*locks)->Ask(New()).error().code, Code::kUnavailable);
+  EXPECT_EQ((*locks)->Request(New()).error().code, Code::kUnavailable);
   down = false;
-  EXPECT_EQ((*locks)->Ask(New())->kind, Kind::kGranted);
+  EXPECT_EQ((*locks)->Request(New())->kind, Kind::kGranted);
 }
 
 }  // namespace

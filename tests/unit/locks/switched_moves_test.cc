@@ -15,11 +15,11 @@ class OneBadName final : public ForwardingLocks {
  public:
   using ForwardingLocks::ForwardingLocks;
 
-  Result<LockAnswer> Ask(const AcquireRequest& request) override {
+  Result<LockAnswer> Request(const AcquireRequest& request) override {
     requests++;
     std::exchange(meanwhile, [] {})();
     const Status fit = Reached(request.name);
-    return fit ? ForwardingLocks::Ask(request) : Result<LockAnswer>(fit.error());
+    return fit ? ForwardingLocks::Request(request) : Result<LockAnswer>(fit.error());
   }
   Status Extend(std::span<const LockClaim> claims, std::span<Extended> answers) override {
     for (const LockClaim& claim : claims) {
@@ -61,7 +61,7 @@ class SwitchedMovesTest : public SwitchedLocksTest {
     }
     for (const std::string& name : names_) {
       const AcquireRequest request = New(name);
-      ASSERT_EQ(Ask(process, request), Kind::kGranted);
+      ASSERT_EQ(Request(process, request), Kind::kGranted);
       claims_.push_back({request.name, request.token, request.lease});
     }
     b_->bad = names_.front();

@@ -13,13 +13,13 @@ class LocksByEpoch final : public ForwardingLocks {
  public:
   using ForwardingLocks::ForwardingLocks;
 
-  Result<LockAnswer> Ask(const AcquireRequest& request) override {
+  Result<LockAnswer> Request(const AcquireRequest& request) override {
     epochs_[request.token] = request.epoch;
     const std::string name = Named(request.name, request.token);
     AcquireRequest inner = request;
     inner.name = name;
     inner.epoch = 0;
-    return ForwardingLocks::Ask(inner);
+    return ForwardingLocks::Request(inner);
   }
   Status Extend(std::span<const LockClaim> claims, std::span<Extended> answers) override {
     for (size_t i = 0; i < claims.size(); i++) {
@@ -48,11 +48,11 @@ TEST_F(SwitchedSafetyTest, WhatTheSecondStoreGrantsWhenTheFirstMayHaveEndedIsNoG
   p.stores["b"]->on_its_way = [&] { clock_.Advance(std::exchange(takes, milliseconds(0))); };
   AcquireRequest request = New();
   request.lease = milliseconds(1'000);
-  const auto late = p.locks->Ask(request);
+  const auto late = p.locks->Request(request);
   ASSERT_FALSE(late.has_value());
   EXPECT_EQ(late.error().effect, Effect::kUnknown) << "it is given back by who gives up";
   takes = milliseconds(998);
-  EXPECT_EQ(Ask(p, request), Kind::kGranted);
+  EXPECT_EQ(Request(p, request), Kind::kGranted);
 }
 
 // Another one may have had it in between, and freed it in both.
@@ -61,7 +61,7 @@ TEST_F(SwitchedSafetyTest, AHoldThatReachesTheSecondStoreWhenTheFirstMayHaveEnde
   Process q = Open();
   AcquireRequest request = New();
   request.lease = milliseconds(1'000);
-  ASSERT_EQ(Ask(p, request), Kind::kGranted);
+  ASSERT_EQ(Request(p, request), Kind::kGranted);
   ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   q.view->Turn();
   bool takes = true;
@@ -69,7 +69,7 @@ TEST_F(SwitchedSafetyTest, AHoldThatReachesTheSecondStoreWhenTheFirstMayHaveEnde
     if (std::exchange(takes, false)) {
       clock_.Advance(milliseconds(1'000));
       const AcquireRequest other = New();
-      EXPECT_EQ(Ask(q, other), Kind::kGranted);
+      EXPECT_EQ(Request(q, other), Kind::kGranted);
       EXPECT_EQ(Free(q, other), Freed::kYes);
     }
   };
@@ -83,7 +83,7 @@ TEST_F(SwitchedSafetyTest, WhatOnlyTheSecondStoreHoldsWasNotHeldToTheEnd) {
   Process p = Open();
   ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   const AcquireRequest request = New();
-  ASSERT_EQ(Ask(p, request), Kind::kGranted);
+  ASSERT_EQ(Request(p, request), Kind::kGranted);
   const LockClaim claim{request.name, request.token};
   Freed ended{};
   ASSERT_TRUE(stores_.at("a")->Free({&claim, 1}, {&ended, 1}));  // as by the end of its lease
@@ -98,16 +98,16 @@ TEST_F(SwitchedSafetyTest, ADrainOfMemcachedThatIsNotCalledOffLetsNoTwoHold) {
   Process p = Open(can);
   Process q = Open(can);
   const AcquireRequest held = New();
-  ASSERT_EQ(Ask(p, held), Kind::kGranted);
+  ASSERT_EQ(Request(p, held), Kind::kGranted);
   ASSERT_EQ(q.locks->SwitchTo("b", "")->phase, SwitchMode::kDrain);
   const auto called_off = q.locks->CallOff("changed our minds");
   p.view->Turn();
   q.view->Turn();
-  EXPECT_FALSE(Ask(q, New()) == Kind::kGranted && Extend(p, held) == Extended::kYes);
+  EXPECT_FALSE(Request(q, New()) == Kind::kGranted && Extend(p, held) == Extended::kYes);
   ASSERT_FALSE(called_off.has_value());
   EXPECT_EQ(called_off.error().code, Code::kInvalid);
   Pass(milliseconds(42'000), {&p, &q});
-  EXPECT_EQ(Ask(q, New()), Kind::kGranted) << "by the other one, when nobody believes";
+  EXPECT_EQ(Request(q, New()), Kind::kGranted) << "by the other one, when nobody believes";
 }
 
 // What it holds is not extended from the beginning of the switch on, and nobody else's before its
@@ -116,7 +116,7 @@ TEST_F(SwitchedSafetyTest, WhoGoesOnBlindlyStopsBeforeAPlannedSwitchEnds) {
   Process p = Open(MemoryLockCapabilities(), WhenBlind::kAvailable);
   Process q = Open();
   const AcquireRequest held = New();
-  ASSERT_EQ(Ask(p, held), Kind::kGranted);
+  ASSERT_EQ(Request(p, held), Kind::kGranted);
   p.view->Cut(true);
   BootTime believed;
   const auto extend = [&] {
@@ -129,7 +129,7 @@ TEST_F(SwitchedSafetyTest, WhoGoesOnBlindlyStopsBeforeAPlannedSwitchEnds) {
   ASSERT_EQ(q.locks->SwitchTo("b", "")->phase, SwitchMode::kBoth);
   Pass(milliseconds(42'000), {&p, &q}, extend);
   ASSERT_EQ(q.locks->Progress().in_force, "b");
-  ASSERT_EQ(Ask(q, New()), Kind::kGranted);
+  ASSERT_EQ(Request(q, New()), Kind::kGranted);
   extend();
   EXPECT_LE(believed, clock_.Boot()) << "two hold";
 }
@@ -140,14 +140,14 @@ TEST_F(SwitchedSafetyTest, WhoGoesOnBlindlyStopsBeforeADrainEndsThatSomebodySeal
   Process q = Open();
   Process r = Open();
   const AcquireRequest held = New();
-  ASSERT_EQ(Ask(p, held), Kind::kGranted);
+  ASSERT_EQ(Request(p, held), Kind::kGranted);
   p.view->Cut(true);
   Pass(milliseconds(20'000), {&p, &q, &r}, [&] { EXPECT_EQ(Extend(p, held), Extended::kYes); });
   q.stores["a"]->cut = true;
   ASSERT_EQ(q.locks->SwitchTo("b", "")->phase, SwitchMode::kDrain);
   EXPECT_EQ(Extend(p, held), Extended::kYes) << "nobody has sealed it yet";
   Pass(milliseconds(42'000), {&p, &q, &r}, [&] { EXPECT_NE(Extend(p, held), Extended::kYes); });
-  EXPECT_EQ(Ask(q, New()), Kind::kGranted);
+  EXPECT_EQ(Request(q, New()), Kind::kGranted);
 }
 
 // A record that was lost, and begun anew by somebody who knows of no long leases. No switch waits
@@ -157,8 +157,8 @@ TEST_F(SwitchedSafetyTest, WhatIsHeldLongerThanTheRecordAllowsNowIsNotExtended) 
   AcquireRequest shorter = New("y");
   shorter.lease = kLease / 2;
   const AcquireRequest held = New();
-  ASSERT_EQ(Ask(p, held), Kind::kGranted);
-  ASSERT_EQ(Ask(p, shorter), Kind::kGranted);
+  ASSERT_EQ(Request(p, held), Kind::kGranted);
+  ASSERT_EQ(Request(p, shorter), Kind::kGranted);
   {
     MutexLock lock(shared_->mutex);
     SwitchRecord less = *ParseSwitchRecord(shared_->text.text);

@@ -17,10 +17,10 @@ class SilentStore final : public ForwardingLocks {
   SilentStore(std::shared_ptr<LockEngine> inner, ManualClock& clock)
       : ForwardingLocks(std::move(inner)), clock_(clock) {}
 
-  Result<LockAnswer> Ask(const AcquireRequest& request) override {
+  Result<LockAnswer> Request(const AcquireRequest& request) override {
     requests++;
     const Status heard = Answers(kCall);
-    return heard ? ForwardingLocks::Ask(request) : Result<LockAnswer>(heard.error());
+    return heard ? ForwardingLocks::Request(request) : Result<LockAnswer>(heard.error());
   }
   Status Extend(std::span<const LockClaim> claims, std::span<Extended> answers) override {
     for (const LockClaim& claim : claims) {
@@ -67,7 +67,7 @@ class SwitchedSilenceTest : public SwitchedLocksTest {
   AcquireRequest Hold(Process& process, milliseconds lease, std::string_view name = "x") {
     AcquireRequest request = New(name);
     request.lease = lease;
-    EXPECT_EQ(Ask(process, request), Kind::kGranted);
+    EXPECT_EQ(Request(process, request), Kind::kGranted);
     return request;
   }
   // One renewal; true: it was acknowledged.
@@ -78,8 +78,8 @@ class SwitchedSilenceTest : public SwitchedLocksTest {
   }
   // As a watchdog renews: after a third of the lease, waiting a sixth for the answer, and a
   // twentieth after a failure, waiting for as long as it can. Whether the hold is renewed in time.
-  bool Outlives(Process& process, const AcquireRequest& request, BootTime asked_at) {
-    const BootTime believed_until = asked_at + request.lease * 89 / 100;
+  bool Outlives(Process& process, const AcquireRequest& request, BootTime requested_at) {
+    const BootTime believed_until = requested_at + request.lease * 89 / 100;
     clock_.Advance(request.lease / 3);
     process.view->Turn();  // looks at the record
     milliseconds within = request.lease / 6;
@@ -101,11 +101,11 @@ class SwitchedSilenceTest : public SwitchedLocksTest {
 TEST_F(SwitchedSilenceTest, AHoldOutlivesASwitchToATargetThatHangs) {
   for (const int seconds : {3, 5, 10, 15, 30}) {
     Process p = Open();
-    const BootTime asked_at = clock_.Boot();
+    const BootTime requested_at = clock_.Boot();
     const AcquireRequest held = Hold(p, std::chrono::seconds(seconds));
     ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
     b_->silent = true;
-    EXPECT_TRUE(Outlives(p, held, asked_at)) << seconds;
+    EXPECT_TRUE(Outlives(p, held, requested_at)) << seconds;
     EXPECT_EQ(Mode(), SwitchMode::kSingle) << seconds;
     b_->silent = false;
     Free(p, held);

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "oncemq/locks/lock_doubts.h"
+#include "oncemq/locks/hold_listeners.h"
 #include "oncemq/locks/memory_locks.h"
 #include "oncemq/locks/switched_locks.h"
 #include "support/forwarding_locks.h"
@@ -34,8 +34,8 @@ TEST(SwitchedStoreTest, OneOpensAndTheOthersTakeWhatComesOfIt) {
     }
     return MakeMemoryLocks();
   };
-  LockDoubts doubts;
-  SwitchedStore store({"a", MemoryLockCapabilities(), open}, doubts);
+  HoldListeners listeners;
+  SwitchedStore store({"a", MemoryLockCapabilities(), open}, listeners);
   std::atomic<int> refused{0};
   std::vector<std::jthread> threads;
   for (int i = 0; i < kThreads; i++) {
@@ -68,8 +68,8 @@ TEST(SwitchedStoreTest, AnOpeningThatThrowsIsAFailureAndKeepsNobodyWaiting) {
         return MakeMemoryLocks();
     }
   };
-  LockDoubts doubts;
-  SwitchedStore store({"a", MemoryLockCapabilities(), open}, doubts);
+  HoldListeners listeners;
+  SwitchedStore store({"a", MemoryLockCapabilities(), open}, listeners);
   const auto thrown = store.Seal(1);
   ASSERT_FALSE(thrown.has_value());
   EXPECT_EQ(thrown.error().code, Code::kInternal);
@@ -84,13 +84,13 @@ class CountsThoseInside final : public ForwardingLocks {
  public:
   using ForwardingLocks::ForwardingLocks;
 
-  Result<LockAnswer> Ask(const AcquireRequest& request) override {
+  Result<LockAnswer> Request(const AcquireRequest& request) override {
     const int inside = ++inside_;
     most = std::max(most.load(), inside);
     for (int i = 0; i < 1'000 && most < 2; i++) {
       std::this_thread::yield();
     }
-    const auto answer = ForwardingLocks::Ask(request);
+    const auto answer = ForwardingLocks::Request(request);
     inside_--;
     return answer;
   }
@@ -103,10 +103,10 @@ class CountsThoseInside final : public ForwardingLocks {
 // A probe, say, and whoever begins a switch. Theirs is one token.
 TEST(SwitchedStoreTest, QuestionsOfSeveralThreadsAreAskedOneAfterTheOther) {
   const auto locks = std::make_shared<CountsThoseInside>(MakeMemoryLocks());
-  LockDoubts doubts;
+  HoldListeners listeners;
   SwitchedStore store(
       {"a", MemoryLockCapabilities(), [&] { return Result<std::shared_ptr<LockEngine>>(locks); }},
-      doubts);
+      listeners);
   std::vector<std::jthread> threads;
   for (int i = 0; i < 4; i++) {
     threads.emplace_back([&] {
@@ -123,10 +123,10 @@ TEST(SwitchedStoreTest, QuestionsOfSeveralThreadsAreAskedOneAfterTheOther) {
 TEST(SwitchedStoreTest, AWaitThatIsOverIsNoAnswerOfTheStore) {
   ManualClock clock;
   const auto remote = std::make_shared<RemoteLocks>(MakeMemoryLocks({}, clock));
-  LockDoubts doubts;
+  HoldListeners listeners;
   SwitchedStore store(
       {"a", MemoryLockCapabilities(), [&] { return Result<std::shared_ptr<LockEngine>>(remote); }},
-      doubts);
+      listeners);
   const auto board = *Switchboard::Open(
       std::make_shared<SwitchStoreView>(std::make_shared<SharedSwitchStore>()),
       {.stores = {"a"}, .breaker = {.failures = 2, .span = milliseconds(0)}}, clock);

@@ -11,10 +11,10 @@ class FullStore final : public ForwardingLocks {
  public:
   using ForwardingLocks::ForwardingLocks;
 
-  Result<LockAnswer> Ask(const AcquireRequest& request) override {
+  Result<LockAnswer> Request(const AcquireRequest& request) override {
     requests++;
     return reads_only ? Error{Code::kInternal, Effect::kNone, "the disk is full"}
-                      : ForwardingLocks::Ask(request);
+                      : ForwardingLocks::Request(request);
   }
 
   bool reads_only = false;
@@ -30,7 +30,7 @@ class SwitchedTargetTest : public SwitchedLocksTest {
   // For a name that nobody has.
   void ExpectFailure(Process& process) {
     const std::string name = "name " + std::to_string(++names_);
-    EXPECT_FALSE(process.locks->Ask(New(name)).has_value());
+    EXPECT_FALSE(process.locks->Request(New(name)).has_value());
   }
   void FailOnce(Process& process) {
     process.stores["b"]->cut = true;
@@ -47,7 +47,7 @@ TEST_F(SwitchedTargetTest, OneThatAnswersBetweenItsFailuresIsKept) {
   ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   FailOnce(p);
   Pass(kTurn, {&p});
-  ASSERT_EQ(Ask(p, New("y")), Kind::kGranted);
+  ASSERT_EQ(Request(p, New("y")), Kind::kGranted);
   Pass(kLong, {&p});
   FailOnce(p);
   EXPECT_EQ(p.locks->Progress().phase, SwitchMode::kBoth);
@@ -80,7 +80,7 @@ TEST_F(SwitchedTargetTest, OneThatRefusesAllAsksCostsTheSwitch) {
 TEST_F(SwitchedTargetTest, OneThatReadsAndDoesNotWriteCostsTheSwitchAndNoHold) {
   Process p = Open();
   const AcquireRequest held = New();
-  ASSERT_EQ(Ask(p, held), Kind::kGranted);
+  ASSERT_EQ(Request(p, held), Kind::kGranted);
   ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   b_->reads_only = true;
   EXPECT_EQ(Extend(p, held), Extended::kLater);
@@ -122,7 +122,7 @@ TEST_F(SwitchedTargetTest, WhoSleptThroughItsEndCallsNoOtherSwitchOff) {
   Process p = Open();
   Process q = Open();
   const AcquireRequest held = New();
-  ASSERT_EQ(Ask(p, held), Kind::kGranted);
+  ASSERT_EQ(Request(p, held), Kind::kGranted);
   ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   q.view->Turn();
   ASSERT_TRUE(q.locks->CallOff("").has_value());

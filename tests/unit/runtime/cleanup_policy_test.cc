@@ -22,7 +22,7 @@ TEST(CleanupPolicy, ABrokerThatDoesNotTellItIsSaidToBeUnknown) {
   LogFile log;
   CleanupPolicies policies;
   EXPECT_FALSE(policies.pending()) << "nobody has asked";
-  policies.Ask(client->get(), {"topic"}, replies.get());
+  policies.Query(client->get(), {"topic"}, replies.get());
   EXPECT_TRUE(policies.pending());
   const EventPtr event(rd_kafka_queue_poll(replies.get(), 20'000));
   ASSERT_NE(event, nullptr) << "nothing bounds the wait";

@@ -116,7 +116,7 @@ TEST_F(CommittedLooksTest, AnAnswerRingsAndSaysWhatTheBrokerHolds) {
   for (const int64_t offset : {7, 9}) {
     ASSERT_EQ(rd_kafka_commit(client_.get(), CommitOf(0, offset).get(), 0),
               RD_KAFKA_RESP_ERR_NO_ERROR);
-    looks.Ask(static_cast<uint64_t>(offset), ListOf({0, 1}));
+    looks.Query(static_cast<uint64_t>(offset), ListOf({0, 1}));
     const auto answers = TakeAll(looks, 1);
     ASSERT_THAT(answers, SizeIs(1));
     EXPECT_THAT(answers[0].numbers, ElementsAre(offset));
@@ -129,10 +129,10 @@ TEST_F(CommittedLooksTest, AnAnswerRingsAndSaysWhatTheBrokerHolds) {
 TEST_F(CommittedLooksTest, WhatComesDuringACallIsAskedTogether) {
   SlowCall slow;
   CommittedLooks looks(client_, wake_->fd(), seconds(30), slow.call());
-  looks.Ask(1, ListOf({0}));
+  looks.Query(1, ListOf({0}));
   slow.AwaitBegin();
   for (const uint64_t number : {2u, 3u, 4u}) {
-    looks.Ask(number, number % 2 == 0 ? ListOf({0}) : ListOf({0, 1}));
+    looks.Query(number, number % 2 == 0 ? ListOf({0}) : ListOf({0, 1}));
   }
   slow.LetGo();
   const auto answers = TakeAll(looks, 4);
@@ -146,14 +146,14 @@ TEST_F(CommittedLooksTest, WhatComesDuringACallIsAskedTogether) {
 TEST_F(CommittedLooksTest, WithoutABrokerALookFailsInItsTimeAndTheNextOneIsAnsweredWhenItIsBack) {
   CommittedLooks looks(client_, wake_->fd(), seconds(1));
   cluster_.SetDown(1);
-  looks.Ask(1, ListOf({0}));
+  looks.Query(1, ListOf({0}));
   const auto failed = TakeAll(looks, 1);
   ASSERT_THAT(failed, SizeIs(1));
   EXPECT_NE(failed[0].code, RD_KAFKA_RESP_ERR_NO_ERROR);
   cluster_.SetUp(1);
   uint64_t number = 1;
   EXPECT_TRUE(Eventually(Patience(), [&] {
-    looks.Ask(++number, ListOf({0}));
+    looks.Query(++number, ListOf({0}));
     const auto answers = TakeAll(looks, 1);
     return !answers.empty() && answers[0].code == RD_KAFKA_RESP_ERR_NO_ERROR;
   }));
@@ -164,7 +164,7 @@ TEST_F(CommittedLooksTest, ALookThatHangsHoldsNobodyUpAndItsClientEndsWithIt) {
   SlowCall slow;
   std::optional<CommittedLooks> looks;
   looks.emplace(client_, wake_->fd(), seconds(30), slow.call());
-  looks->Ask(1, ListOf({0}));
+  looks->Query(1, ListOf({0}));
   slow.AwaitBegin();
   const BootTime before = clock.Boot();
   looks.reset();
@@ -184,10 +184,10 @@ TEST_F(CommittedLooksTest, AfterTheStopNoCallBegins) {
     calls++;
     return rd_kafka_committed(arguments...);
   });
-  looks->Ask(1, ListOf({0}));
+  looks->Query(1, ListOf({0}));
   EXPECT_THAT(TakeAll(*looks, 1), SizeIs(1));
   looks->Stop();
-  looks->Ask(2, ListOf({0}));
+  looks->Query(2, ListOf({0}));
   looks.reset();
   EXPECT_EQ(calls, 1);
   EXPECT_NE(client_, nullptr) << "it is still its owner's";

@@ -75,7 +75,7 @@ TEST_F(HandlerLocksEndTest, ACallThatWaitsWhenTheRuntimeEndsKeepsItsDomainUntilI
                              .token = {1, 1},
                              .lease = milliseconds(60'000),
                              .queue_lease = milliseconds(60'000)};
-  ASSERT_EQ(engine_->Ask(other)->kind, LockAnswer::Kind::kGranted);
+  ASSERT_EQ(engine_->Request(other)->kind, LockAnswer::Kind::kGranted);
   std::stop_source stop;
   const auto run = Prepare();
   std::jthread worker([&] {

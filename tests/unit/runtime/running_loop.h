@@ -54,7 +54,7 @@ class RunningLoop {
     return *report_;
   }
   const RunReport& Stop() {
-    loop_->AskToStop();
+    loop_->RequestStop();
     return AwaitEnd();
   }
 

@@ -98,7 +98,7 @@ void Script::Prepare(PartitionId partition, const std::optional<CommitAction>& s
   });
 }
 
-void Script::AskAgain() {
+void Script::RetryPrepare() {
   std::vector<std::function<void()>> waiting;
   {
     MutexLock lock(mutex_);

@@ -71,7 +71,7 @@ class Script {
 
  private:
   friend class ScriptedSource;
-  void AskAgain();
+  void RetryPrepare();
   class LateClock final : public Clock {
    public:
     BootTime Boot() const override {
@@ -93,7 +93,7 @@ class Script {
   std::map<PartitionId, size_t> next_ GUARDED_BY(mutex_);
   std::vector<PartitionId> readable_ GUARDED_BY(mutex_);
   std::deque<std::function<void(SourceEvents&)>> events_ GUARDED_BY(mutex_);
-  std::vector<std::function<void()>> waiting_ GUARDED_BY(mutex_);  // for AskAgain()
+  std::vector<std::function<void()>> waiting_ GUARDED_BY(mutex_);  // for RetryPrepare()
   std::map<PartitionId, NotBegun> not_begun_ GUARDED_BY(mutex_);
   std::map<PartitionId, LogSight> logs_seen_ GUARDED_BY(mutex_);
   std::optional<CommitReply> reply_ GUARDED_BY(mutex_) = CommitReply::kAcknowledged;
@@ -114,7 +114,7 @@ class ScriptedSource final : public Source {
   void Commit(std::span<const CommitAction> commits) override;
   void GiveBack(PartitionId partition) override;
   void AssignAnew(PartitionId partition) override;
-  void AskAgain() override { script_.AskAgain(); }
+  void RetryPrepare() override { script_.RetryPrepare(); }
   void Refuse() override;
   void Rejoin() override;
   void Close() override;

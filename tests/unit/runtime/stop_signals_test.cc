@@ -65,7 +65,7 @@ class SeenClock final : public Clock {
 
 // `later` after the first signal comes the second one. Exits with the first one's number where that
 // was not the end.
-[[noreturn]] void AskTwice(microseconds later) {
+[[noreturn]] void RequestStopTwice(microseconds later) {
   alarm(kPatienceSeconds);
   SeenClock clock;
   int received = 0;
@@ -82,11 +82,12 @@ class SeenClock final : public Clock {
 }
 
 TEST_F(StopSignalsDeathTest, ASecondSignalRightBehindTheFirstIsTheSameOne) {
-  EXPECT_EXIT(AskTwice(StopSignals::kTogether - microseconds(1)), ExitedWithCode(SIGINT), "");
+  EXPECT_EXIT(RequestStopTwice(StopSignals::kTogether - microseconds(1)), ExitedWithCode(SIGINT),
+              "");
 }
 
 TEST_F(StopSignalsDeathTest, ALaterOneEndsTheProcessAtOnceWithACodeAndALineOfItsOwn) {
-  EXPECT_EXIT(AskTwice(StopSignals::kTogether), ExitedWithCode(StopSignals::kEndedAtOnce),
+  EXPECT_EXIT(RequestStopTwice(StopSignals::kTogether), ExitedWithCode(StopSignals::kEndedAtOnce),
               "asked to stop again: the process ends at once");
 }
 

@@ -97,7 +97,7 @@ class StoreLogin {
   std::optional<Error> refusal_ GUARDED_BY(mutex_);  // of who_
   microseconds pause_ GUARDED_BY(mutex_){0};
   BootTime next_ GUARDED_BY(mutex_){};
-  BootTime asked_at_ GUARDED_BY(mutex_){};
+  BootTime wanted_at_ GUARDED_BY(mutex_){};
 };
 
 // What `parse` makes of an address. With `read` its user and password can be read again; the rest

@@ -18,8 +18,8 @@ class SwitchCopy {
     kWentBack,   // of an earlier epoch than one that was seen: who answers so has lost something.
                  // Nothing was changed
   };
-  // A question that was sent at `asked_at` was answered at `now`.
-  Seen Saw(const SwitchRecord& record, BootTime asked_at, BootTime now);
+  // A question that was sent at `requested_at` was answered at `now`.
+  Seen Saw(const SwitchRecord& record, BootTime requested_at, BootTime now);
 
   // S1.
   bool good(BootTime now) const { return now < good_until_; }

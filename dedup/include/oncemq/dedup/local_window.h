@@ -68,7 +68,7 @@ struct LocalWindowOptions {
   // The admin socket of this process, absolute: each store that it holds names it, so that a look
   // into the directory knows which socket to ask. Empty: the one of an AdminSocket that is opened
   // for this window (Window::OfferSocket); without one nobody can be asked.
-  std::string asked_at;
+  std::string admin_socket;
 };
 
 // `clock` judges the leases of this process and outlives the window.

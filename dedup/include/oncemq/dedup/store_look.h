@@ -38,8 +38,8 @@ class StoreLook {
 // OpenPartitionWindows(), by name and number.
 std::vector<std::string> FindStores(const std::string& directory);
 
-// Where the process that holds a store says that it can be asked (LocalWindowOptions::asked_at);
-// empty: it does not say. Of no meaning while nobody holds it.
-std::string AskedAt(const std::string& directory);
+// Admin socket of the process that holds a store, as it says (LocalWindowOptions::admin_socket), or
+// empty. It means nothing while the store is free.
+std::string AdminSocketOf(const std::string& directory);
 
 }  // namespace oncemq

@@ -171,7 +171,7 @@ class BatchMachine {
   void RestoreCarried();
   void ClaimAll();
   void JudgeAll();
-  void RecordDoubts();
+  void RecordUncertain();
   void CompleteDone();
   void JournalRefused();
   void ParkRefused();
@@ -180,7 +180,7 @@ class BatchMachine {
   void CollectReleases(Part part);
 
   // batch_record.cc
-  void AskToComplete(size_t i);
+  void AddCompletion(size_t i);
   void CompleteNext(size_t from);
   void CompletedTogether(const Status& status);
   bool WasRefused(size_t i) const;

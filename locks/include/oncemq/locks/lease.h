@@ -66,7 +66,7 @@ class Lease {
   std::stop_token stop() const;
   // Requested when somebody asks the holder to give it back. Seen with the next renewal, so up to
   // a third of the lease later.
-  std::stop_token asked_back() const;
+  std::stop_token recalled() const;
   // When stop() fires unless the next renewal is acknowledged.
   BootTime safe_until() const;
   // Without any I/O: held, and safe_until() is not reached.

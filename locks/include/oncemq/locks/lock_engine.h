@@ -99,9 +99,9 @@ struct LockClaim {
 
 enum class Extended : unsigned char {
   kYes,
-  kAskedBack,  // extended; somebody asks for it
-  kGone,       // ended, evicted or never there; nothing was changed
-  kLater,      // not now: stores are being switched, or do not answer. It runs on as it was
+  kRecalled,  // extended; somebody asks for it
+  kGone,      // ended, evicted or never there; nothing was changed
+  kLater,     // not now: stores are being switched, or do not answer. It runs on as it was
 };
 enum class Freed : unsigned char {
   kYes,
@@ -124,12 +124,12 @@ struct LockView {
 // Is told by an engine that holds may have ended. A hint: whether one has, Extend answers.
 // Whoever implements it returns soon, calls no engine, and waits for no mutex that somebody keeps
 // while he calls one. So an engine may tell it from any thread, its own mutexes held.
-class DoubtListener {
+class HoldListener {
  public:
-  virtual void HoldsAreInDoubt() = 0;
+  virtual void HoldsMayBeLost() = 0;
 
  protected:
-  ~DoubtListener() = default;
+  ~HoldListener() = default;
 };
 
 // Promise: at most one exclusive hold of a name, or any number of shared ones, or counted ones, no
@@ -143,7 +143,7 @@ class LockEngine {
   virtual ~LockEngine() = default;
   virtual const LockCapabilities& capabilities() const = 0;
 
-  virtual Result<LockAnswer> Ask(const AcquireRequest& request) = 0;
+  virtual Result<LockAnswer> Request(const AcquireRequest& request) = 0;
   // Returns when the turn of a queued request may have come, at `until`, or when `stop` is
   // requested.
   virtual Status Await(const AcquireRequest& request, BootTime until,
@@ -154,7 +154,7 @@ class LockEngine {
   virtual Status Free(std::span<const LockClaim> claims, std::span<Freed> answers) = 0;
 
   // The holders learn of it when they extend. Answers how many there are.
-  virtual Result<size_t> AskBack(std::string_view name) = 0;
+  virtual Result<size_t> Recall(std::string_view name) = 0;
   // Ends the hold with this fence, if it is there still. Whoever had it learns when it extends:
   // only what checks fences is safe from it until then.
   virtual Result<Freed> Evict(std::string_view name, const Fence& fence) = 0;
@@ -173,11 +173,11 @@ class LockEngine {
 
   // The listener is told when the engine learns by itself that what was granted before now may have
   // ended: the session or the connection that it hung on is gone. It may be told in vain. Engines
-  // that learn nothing by themselves tell nothing. LockDoubts keeps the listeners of an engine.
-  virtual void Listen(DoubtListener& /*listener*/) {}
+  // that learn nothing by themselves tell nothing. HoldListeners keeps the listeners of an engine.
+  virtual void Listen(HoldListener& /*listener*/) {}
   // Waits until nobody tells it any more, so no listener may call this. One that does not listen is
   // no error.
-  virtual void Unlisten(DoubtListener& /*listener*/) {}
+  virtual void Unlisten(HoldListener& /*listener*/) {}
 };
 
 }  // namespace oncemq

@@ -22,7 +22,7 @@ std::vector<LockCapabilities> LockEngines();
 // said of an engine that does not.
 struct LockNeed {
   std::string_view name;
-  bool LockNeeds::*asked;
+  bool LockNeeds::*requested;
   bool LockCapabilities::*offered;
   std::string_view lacks;
 };

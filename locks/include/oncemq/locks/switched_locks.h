@@ -95,19 +95,19 @@ class SwitchedLocks final : public LockEngine {
   LockSwitch Progress();
 
   const LockCapabilities& capabilities() const override;
-  Result<LockAnswer> Ask(const AcquireRequest& request) override;
+  Result<LockAnswer> Request(const AcquireRequest& request) override;
   Status Await(const AcquireRequest& request, BootTime until, const std::stop_token& stop) override;
   Status Extend(std::span<const LockClaim> claims, std::span<Extended> answers) override;
   Status Free(std::span<const LockClaim> claims, std::span<Freed> answers) override;
-  Result<size_t> AskBack(std::string_view name) override;
+  Result<size_t> Recall(std::string_view name) override;
   Result<Freed> Evict(std::string_view name, const Fence& fence) override;
   Result<LockView> Look(std::string_view name) override;
   Result<std::vector<std::string>> Names(std::string_view after, size_t limit) override;
   // It is the switchboard that seals: kInvalid.
   Result<uint32_t> Seal(uint32_t epoch) override;
   // What each of its stores doubts is passed on.
-  void Listen(DoubtListener& listener) override;
-  void Unlisten(DoubtListener& listener) override;
+  void Listen(HoldListener& listener) override;
+  void Unlisten(HoldListener& listener) override;
 
  private:
   struct Parts;

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- After: begin.lua ask_idle.lua state.lua
+-- After: begin.lua request_idle.lua state.lua
 local token, mode, limit, barges = ARGV[1], ARGV[2], tonumber(ARGV[12]), ARGV[4] == '1'
 local lease, place = tonumber(ARGV[5]), tonumber(ARGV[6])
 for _, holder in ipairs(holders) do

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A domain whose engine says that holds may have ended.
-#include "oncemq/locks/lock_doubts.h"
+#include "oncemq/locks/hold_listeners.h"
 
 #include <gtest/gtest.h>
 
@@ -19,27 +19,27 @@ using Fault = ShakyLocks::Fault;
 constexpr milliseconds kLong{600'000};
 constexpr milliseconds kSoon{20'000};
 
-class LockDoubtsTest : public ::testing::Test {
+class HoldListenersTest : public ::testing::Test {
  protected:
   const std::shared_ptr<ShakyLocks> locks_ = std::make_shared<ShakyLocks>();
   std::unique_ptr<LockDomain> domain_ = *LockDomain::Open(locks_, {.lease = kLong});
 };
 
-TEST_F(LockDoubtsTest, WhatTheEngineDoubtsIsLookedAtLongBeforeItsRenewal) {
+TEST_F(HoldListenersTest, WhatTheEngineDoubtsIsLookedAtLongBeforeItsRenewal) {
   const auto gone = domain_->Acquire("gone");
   const auto stays = domain_->Acquire("stays");
   ASSERT_EQ(*locks_->Evict("gone", (*gone)->fence()), Freed::kYes);
-  locks_->doubts.HoldsAreInDoubt();
+  locks_->listeners.HoldsMayBeLost();
   EXPECT_TRUE(ToldWithin((*gone)->stop(), kSoon));
   EXPECT_EQ((*gone)->lost(), LeaseLoss::kTaken);
   EXPECT_TRUE((*stays)->StillMine()) << "a doubt by itself ends nothing";
 }
 
 // The engine learns of the end before the asker learns of the grant.
-TEST_F(LockDoubtsTest, AGrantThatIsInDoubtBeforeItIsHeardOfIsLookedAt) {
+TEST_F(HoldListenersTest, AGrantThatIsInDoubtBeforeItIsHeardOfIsLookedAt) {
   locks_->when_granted = [&] {
     EXPECT_EQ(*locks_->Evict("x", locks_->Look("x")->parties.at(0).fence), Freed::kYes);
-    locks_->doubts.HoldsAreInDoubt();
+    locks_->listeners.HoldsMayBeLost();
   };
   const auto lease = domain_->Acquire("x");
   ASSERT_TRUE(lease && *lease);
@@ -47,15 +47,15 @@ TEST_F(LockDoubtsTest, AGrantThatIsInDoubtBeforeItIsHeardOfIsLookedAt) {
 }
 
 // The answer that is on its way was given before.
-TEST_F(LockDoubtsTest, ADoubtDuringARenewalIsLookedAtBehindIt) {
+TEST_F(HoldListenersTest, ADoubtDuringARenewalIsLookedAtBehindIt) {
   const auto lease = domain_->Acquire("x");
   ASSERT_TRUE(lease && *lease);
   locks_->on_extend = Fault::kHangs;
-  locks_->doubts.HoldsAreInDoubt();
+  locks_->listeners.HoldsMayBeLost();
   while (locks_->extends < 1) {
     std::this_thread::yield();
   }
-  locks_->doubts.HoldsAreInDoubt();
+  locks_->listeners.HoldsMayBeLost();
   locks_->on_extend = Fault::kNone;
   locks_->on_extend.notify_all();
   while (locks_->extends < 2) {
@@ -64,9 +64,9 @@ TEST_F(LockDoubtsTest, ADoubtDuringARenewalIsLookedAtBehindIt) {
   EXPECT_TRUE((*lease)->StillMine());
 }
 
-TEST_F(LockDoubtsTest, ADomainThatEndedIsToldNothing) {
+TEST_F(HoldListenersTest, ADomainThatEndedIsToldNothing) {
   domain_.reset();
-  locks_->doubts.HoldsAreInDoubt();
+  locks_->listeners.HoldsMayBeLost();
   EXPECT_EQ(locks_->extends, 0);
 }
 

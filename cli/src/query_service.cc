@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ask_service.h"
+#include "query_service.h"
 
 #include <iostream>
 #include <utility>
@@ -30,28 +30,28 @@ Result<std::string> SocketOf(const ServiceTarget& target) {
   return admin->socket;
 }
 
-Asked Told(std::string why, int code) {
+ServiceAnswer Told(std::string why, int code) {
   std::cerr << why << "\n";
   return {code, {}, {}, std::move(why)};
 }
 
 }  // namespace
 
-int CodeOfAsked(const Error& error) {
+int ExitCodeOfQuery(const Error& error) {
   const bool no_service = IsTransient(error) || error.code == Code::kNotFound;
   return IsMisconfigured(error) ? kExitUsage : no_service ? kExitNoService : kExitFailed;
 }
 
-Asked AskSocket(const std::string& socket, const AdminRequest& request) {
+ServiceAnswer QuerySocket(const std::string& socket, const AdminRequest& request) {
   Result<nlohmann::ordered_json> result =
-      AskAdmin(socket, request, kWithin, SystemClock::Instance());
+      QueryAdmin(socket, request, kWithin, SystemClock::Instance());
   if (!result) {
-    return {CodeOfAsked(result.error()), socket, {}, SafeText(result.error().message)};
+    return {ExitCodeOfQuery(result.error()), socket, {}, SafeText(result.error().message)};
   }
   return {kExitDone, socket, *std::move(result), {}};
 }
 
-Asked AskService(const ServiceTarget& target, const AdminRequest& request) {
+ServiceAnswer QueryService(const ServiceTarget& target, const AdminRequest& request) {
   if (target.config.empty() == target.socket.empty()) {
     return Told("say which service: by --socket PATH, or by its service file", kExitUsage);
   }
@@ -59,8 +59,8 @@ Asked AskService(const ServiceTarget& target, const AdminRequest& request) {
   if (!socket) {
     return Told(socket.error().message, kExitUsage);
   }
-  Asked asked = AskSocket(*socket, request);
-  return asked.code == kExitDone ? asked : Told(asked.why, asked.code);
+  ServiceAnswer reply = QuerySocket(*socket, request);
+  return reply.code == kExitDone ? reply : Told(reply.why, reply.code);
 }
 
 }  // namespace oncemq

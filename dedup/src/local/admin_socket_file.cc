@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "asked_at.h"
+#include "admin_socket_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@ std::string FileOf(const std::string& directory) {
 }  // namespace
 
 // Away first: a full disk must not leave the word of a former holder.
-void WriteAskedAt(const std::string& directory, const std::string& socket) {
+void WriteAdminSocket(const std::string& directory, const std::string& socket) {
   std::error_code failed;
   std::filesystem::remove(FileOf(directory), failed);
   if (!socket.empty()) {
@@ -31,7 +31,7 @@ void WriteAskedAt(const std::string& directory, const std::string& socket) {
 }
 
 // Whatever lies under that name: it is not waited for, and not followed to another place.
-std::string AskedAt(const std::string& directory) {
+std::string AdminSocketOf(const std::string& directory) {
   const int file = open(FileOf(directory).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (file < 0) {
     return "";

@@ -8,6 +8,6 @@
 namespace oncemq {
 
 // For the holder. Empty: what a former holder has left is taken away.
-void WriteAskedAt(const std::string& directory, const std::string& socket);
+void WriteAdminSocket(const std::string& directory, const std::string& socket);
 
 }  // namespace oncemq

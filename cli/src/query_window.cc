@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ask_window.h"
+#include "query_window.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -30,11 +30,11 @@ WindowAnswer ToldCode(const std::string& text, int code) {
   return answer;
 }
 
-WindowAnswer OfService(Asked asked) {
+WindowAnswer OfService(ServiceAnswer reply) {
   WindowAnswer answer;
-  answer.code = asked.code;
-  answer.from.push_back(kByService + asked.socket);
-  answer.services.push_back(std::move(asked.result));
+  answer.code = reply.code;
+  answer.from.push_back(kByService + reply.socket);
+  answer.services.push_back(std::move(reply.result));
   return answer;
 }
 
@@ -44,14 +44,14 @@ WindowAnswer OfService(Asked asked) {
 class StoresOf {
  public:
   // `unasked`: why no running service was asked; empty: nobody named one.
-  StoresOf(const WindowQuestion& question, std::string unasked)
-      : question_(question), unasked_(std::move(unasked)) {}
+  StoresOf(const WindowQuestion& question, std::string not_queried)
+      : question_(question), not_queried_(std::move(not_queried)) {}
 
   // What a service has said already.
-  void Add(Asked asked) {
-    answer_.from.push_back(kByService + asked.socket);
-    answer_.services.push_back(std::move(asked.result));
-    asked_[std::filesystem::absolute(asked.socket)] = "";
+  void Add(ServiceAnswer reply) {
+    answer_.from.push_back(kByService + reply.socket);
+    answer_.services.push_back(std::move(reply.result));
+    queried_[std::filesystem::absolute(reply.socket)] = "";
   }
 
   WindowAnswer Answer(const std::string& directory, const std::vector<std::string>& stores) && {
@@ -60,7 +60,7 @@ class StoresOf {
     }
     if (!answer_.stores.empty() || answer_.services.empty()) {
       answer_.from.push_back(kReadFrom + directory +
-                             (unasked_.empty() ? "" : ", since " + unasked_));
+                             (not_queried_.empty() ? "" : ", since " + not_queried_));
     }
     return std::move(answer_);
   }
@@ -72,24 +72,24 @@ class StoresOf {
     if (seen) {
       answer_.stores.push_back(*std::move(seen));
     } else if (seen.error().code == Code::kUnavailable) {
-      AskHolder(store, seen.error().message);
+      QueryHolder(store, seen.error().message);
     } else {
       answer_.unread.push_back({store, seen.error().message});
     }
   }
 
   // One service holds many stores, and tells of all of them at once.
-  void AskHolder(const std::string& store, const std::string& held) {
-    const std::string socket = AskedAt(store);
-    std::string cannot = unasked_;
+  void QueryHolder(const std::string& store, const std::string& held) {
+    const std::string socket = AdminSocketOf(store);
+    std::string cannot = not_queried_;
     if (!socket.empty()) {
-      const auto [known, first] = asked_.try_emplace(socket);
+      const auto [known, first] = queried_.try_emplace(socket);
       if (first) {
-        Asked asked = AskSocket(socket, question_.request);
-        if (asked.code == kExitDone) {
-          Add(std::move(asked));
+        ServiceAnswer reply = QuerySocket(socket, question_.request);
+        if (reply.code == kExitDone) {
+          Add(std::move(reply));
         } else {
-          known->second = std::move(asked.why);
+          known->second = std::move(reply.why);
         }
       }
       if (known->second.empty()) {
@@ -106,28 +106,28 @@ class StoresOf {
   }
 
   const WindowQuestion& question_;
-  const std::string unasked_;
+  const std::string not_queried_;
   WindowAnswer answer_;
-  std::map<std::string, std::string> asked_;  // sockets, and why there was no answer
+  std::map<std::string, std::string> queried_;  // sockets, and why there was no answer
 };
 
-WindowAnswer LookIntoStores(const std::string& directory, const std::string& unasked,
+WindowAnswer LookIntoStores(const std::string& directory, const std::string& not_queried,
                             const WindowQuestion& question) {
   const std::vector<std::string> stores = FindStores(directory);
   if (stores.empty()) {
     return ToldCode(
-        (unasked.empty() ? "" : unasked + "; ") + directory +
+        (not_queried.empty() ? "" : not_queried + "; ") + directory +
             ": no store of a window lies there, nor in <partition> or <topic>/<partition> below it",
         kExitUsage);
   }
-  return StoresOf(question, unasked).Answer(directory, stores);
+  return StoresOf(question, not_queried).Answer(directory, stores);
 }
 
 // Other members of its group may hold stores beside its own, or nobody does.
-WindowAnswer LookFurther(Asked asked, const std::string& directory,
+WindowAnswer LookFurther(ServiceAnswer reply, const std::string& directory,
                          const WindowQuestion& question) {
   StoresOf of(question, "");
-  of.Add(std::move(asked));
+  of.Add(std::move(reply));
   return std::move(of).Answer(directory, FindStores(directory));
 }
 
@@ -139,8 +139,8 @@ WindowAnswer LookIntoStores(const std::string& directory, const std::string&,
                   kExitUsage);
 }
 
-WindowAnswer LookFurther(Asked asked, const std::string&, const WindowQuestion&) {
-  return OfService(std::move(asked));
+WindowAnswer LookFurther(ServiceAnswer reply, const std::string&, const WindowQuestion&) {
+  return OfService(std::move(reply));
 }
 
 #endif
@@ -154,14 +154,14 @@ std::string ReadFrom(const ServiceOptions& options) {
 }
 
 // No service is asked: the server knows all that its members know.
-WindowAnswer AskServer(const ServiceOptions& options, const WindowQuestion& question) {
+WindowAnswer QueryServer(const ServiceOptions& options, const WindowQuestion& question) {
   const auto window = OpenForLook(options, kLookWithin);
   if (!window && window.error().code == Code::kNotFound) {
     return ToldCode(window.error().message, kExitUsage);
   }
   auto seen = window ? question.server(**window) : Result<nlohmann::ordered_json>(window.error());
   if (!seen) {
-    return ToldCode("`window`: " + seen.error().message, CodeOfAsked(seen.error()));
+    return ToldCode("`window`: " + seen.error().message, ExitCodeOfQuery(seen.error()));
   }
   WindowAnswer answer;
   answer.by_server = true;
@@ -171,26 +171,26 @@ WindowAnswer AskServer(const ServiceOptions& options, const WindowQuestion& ques
 }
 
 // The service of the file, or the stores in its directory where none answers.
-WindowAnswer AskServiceOrStores(const std::string& config, const ServiceOptions& options,
-                                const WindowQuestion& question) {
+WindowAnswer QueryServiceOrStores(const std::string& config, const ServiceOptions& options,
+                                  const WindowQuestion& question) {
   const std::string& socket = options.admin.socket;
   const std::string& directory = options.local.directory;
   if (socket.empty()) {
     return LookIntoStores(directory, "`admin.socket` is not set in " + config, question);
   }
-  Asked asked = AskSocket(socket, question.request);
-  if (asked.code == kExitNoService) {
-    return LookIntoStores(directory, asked.why, question);
+  ServiceAnswer reply = QuerySocket(socket, question.request);
+  if (reply.code == kExitNoService) {
+    return LookIntoStores(directory, reply.why, question);
   }
-  if (asked.code != kExitDone) {
-    std::cerr << asked.why << "\n";
+  if (reply.code != kExitDone) {
+    std::cerr << reply.why << "\n";
   }
   const bool further =
-      asked.code == kExitDone && question.enough != nullptr && !question.enough(asked.result);
-  return further ? LookFurther(std::move(asked), directory, question) : OfService(std::move(asked));
+      reply.code == kExitDone && question.enough != nullptr && !question.enough(reply.result);
+  return further ? LookFurther(std::move(reply), directory, question) : OfService(std::move(reply));
 }
 
-WindowAnswer AskByFile(const std::string& config, const WindowQuestion& question) {
+WindowAnswer QueryByFile(const std::string& config, const WindowQuestion& question) {
   const Result<ServiceOptions> options = LoadService(config);
   if (!options) {
     std::cerr << options.error().message << "\n";
@@ -203,22 +203,22 @@ WindowAnswer AskByFile(const std::string& config, const WindowQuestion& question
     case ServiceOptions::Engine::kMemory:
       break;
     case ServiceOptions::Engine::kRocksDb:
-      return AskServiceOrStores(config, *options, question);
+      return QueryServiceOrStores(config, *options, question);
     case ServiceOptions::Engine::kPostgres:
     case ServiceOptions::Engine::kRedis:
-      return AskServer(*options, question);
+      return QueryServer(*options, question);
   }
-  return OfService(AskService({.config = config}, question.request));
+  return OfService(QueryService({.config = config}, question.request));
 }
 
 }  // namespace
 
-WindowAnswer AskWindow(const WindowTarget& target, const WindowQuestion& question) {
+WindowAnswer QueryWindow(const WindowTarget& target, const WindowQuestion& question) {
   if (!target.directory.empty()) {
     return LookIntoStores(target.directory, "", question);
   }
-  return target.service.config.empty() ? OfService(AskService(target.service, question.request))
-                                       : AskByFile(target.service.config, question);
+  return target.service.config.empty() ? OfService(QueryService(target.service, question.request))
+                                       : QueryByFile(target.service.config, question);
 }
 
 std::string FromText(const WindowAnswer& answer) {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "admin_commands.h"
-#include "ask_service.h"
+#include "query_service.h"
 
 namespace oncemq {
 
@@ -54,7 +54,7 @@ struct WindowQuestion {
 };
 
 // `request` is for the service, `look` for each store in turn, `server` for an opened window.
-WindowAnswer AskWindow(const WindowTarget& target, const WindowQuestion& question);
+WindowAnswer QueryWindow(const WindowTarget& target, const WindowQuestion& question);
 
 // A line for each place that it is from.
 std::string FromText(const WindowAnswer& answer);

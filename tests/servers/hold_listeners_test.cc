@@ -48,7 +48,7 @@ void IsToldBeforeItRenews(const Result<std::shared_ptr<LockEngine>>& engine,
 }
 
 #ifdef ONCEMQ_WITH_ZOOKEEPER
-TEST(LockDoubts, AZooKeeperThatEndsTheSession) {
+TEST(HoldListeners, AZooKeeperThatEndsTheSession) {
   ONCEMQ_REQUIRE_ZOOKEEPER();
   const auto server = ZooKeeperServer::Start();
   TcpProxy network(server->port());
@@ -67,7 +67,7 @@ TEST(LockDoubts, AZooKeeperThatEndsTheSession) {
 #endif
 
 #ifdef ONCEMQ_WITH_ETCD
-TEST(LockDoubts, AnEtcdWhoseLeaseIsRevoked) {
+TEST(HoldListeners, AnEtcdWhoseLeaseIsRevoked) {
   ONCEMQ_REQUIRE_ETCD();
   const auto server = EtcdServer::Start();
   const auto client = EtcdClient::Open(*ParseEtcdEndpoint(server->url()));

@@ -15,7 +15,7 @@ struct ServiceTarget {
   std::string socket;
 };
 
-struct Asked {
+struct ServiceAnswer {
   int code = 0;
   std::string socket;  // that was asked
   nlohmann::ordered_json result;
@@ -23,12 +23,12 @@ struct Asked {
 };
 
 // The exit code of a command whose question ended with this error.
-int CodeOfAsked(const Error& error);
+int ExitCodeOfQuery(const Error& error);
 
 // Says nothing itself.
-Asked AskSocket(const std::string& socket, const AdminRequest& request);
+ServiceAnswer QuerySocket(const std::string& socket, const AdminRequest& request);
 
 // Tells on standard error why there is no result.
-Asked AskService(const ServiceTarget& target, const AdminRequest& request);
+ServiceAnswer QueryService(const ServiceTarget& target, const AdminRequest& request);
 
 }  // namespace oncemq
