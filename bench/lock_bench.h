@@ -133,7 +133,7 @@ struct UntilOneWaits {
     if (!queues) {
       SleepFor(milliseconds(20));  // nobody is woken: it is a matter of when the waiter asks again
     }
-    while (queues && subject.one.engine().Look("hand-off")->parties.size() < 2) {
+    while (queues && subject.one.engine().Read("hand-off")->parties.size() < 2) {
       std::this_thread::yield();
     }
   }

@@ -19,7 +19,7 @@ constexpr int kRounds = 24;
 constexpr int kWarmUpPairs = 5'000;
 constexpr int kWarmUpOthers = 500;
 constexpr timeval kPeerPatience{120, 0};
-constexpr timeval kOneLook{1, 0};  // at a peer that is started, before it asks for orders
+constexpr timeval kPollInterval{1, 0};  // at a peer that is started, before it asks for orders
 
 // What a block took, by round: median, 99th percentile.
 struct Took {
@@ -68,7 +68,7 @@ int Listen(uint16_t& port) {
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t length = sizeof address;
-  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &kOneLook, sizeof kOneLook);  // of accept, too
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &kPollInterval, sizeof kPollInterval);  // of accept, too
   auto* const generic = reinterpret_cast<sockaddr*>(&address);
   if (fd < 0 || bind(fd, generic, length) != 0 || listen(fd, 1) != 0 ||
       getsockname(fd, generic, &length) != 0) {
@@ -87,7 +87,8 @@ LockPeer::LockPeer(const Peer& peer, const std::string& peers_dir, const std::st
   process_ = std::make_unique<testing::Process>(testing::ProcessOptions{
       .command = {PeerProgram(peer, peers_dir), address, std::to_string(port)},
       .log_file = dir_.path() / "peer.log"});
-  for (time_t look = 0; fd_ < 0 && look < kPeerPatience.tv_sec && process_->Running(); look++) {
+  for (time_t waited = 0; fd_ < 0 && waited < kPeerPatience.tv_sec && process_->Running();
+       waited++) {
     fd_ = accept4(listens, nullptr, nullptr, SOCK_CLOEXEC);
   }
   close(listens);

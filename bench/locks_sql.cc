@@ -26,12 +26,12 @@ struct Database {
   std::unique_ptr<LockDomain> one;
   std::unique_ptr<LockDomain> two;
   std::unique_ptr<SqlClient> raw;
-  std::string_view look;
+  std::string_view read;
   std::string_view write;
 
   void RawPair(int64_t row) const {
     for (int i = 0; i < 2; i++) {
-      Need(raw->Run({look, {row}}).has_value(), "the look failed");
+      Need(raw->Run({read, {row}}).has_value(), "the look failed");
       Need(raw->Run({write, {int64_t{i}, row}}).has_value(), "the write failed");
     }
   }

@@ -203,16 +203,16 @@ uint64_t BytesOf(const std::string& directory) {
   return bytes;
 }
 
-double PerLook(uint64_t pages, uint64_t looks) {
-  return static_cast<double>(pages) / static_cast<double>(std::max<uint64_t>(looks, 1));
+double PerLookup(uint64_t pages, uint64_t lookups) {
+  return static_cast<double>(pages) / static_cast<double>(std::max<uint64_t>(lookups, 1));
 }
 
 // A new id is looked for once: its completion knows that it is open.
 void ReportPages(bench::Report& report, const StoreStat& from, const StoreStat& to) {
-  report.Add("pages per copy", PerLook(to.known_pages - from.known_pages, to.known - from.known),
+  report.Add("pages per copy", PerLookup(to.known_pages - from.known_pages, to.known - from.known),
              "pages", 1);
-  report.Add("pages per new id", PerLook(to.fresh_pages - from.fresh_pages, to.fresh - from.fresh),
-             "pages", 0.1);
+  report.Add("pages per new id",
+             PerLookup(to.fresh_pages - from.fresh_pages, to.fresh - from.fresh), "pages", 0.1);
   constexpr double kFewBuckets = 20;
   report.Add("buckets", static_cast<double>(to.buckets), "", kFewBuckets);
   std::printf("%lu merges of buckets\n", static_cast<unsigned long>(to.merges));

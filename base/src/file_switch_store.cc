@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t kLongestText = 65'536;
 constexpr size_t kMostWords = 10'000;
-constexpr milliseconds kBetweenLooks{250};
+constexpr milliseconds kPollInterval{250};
 constexpr int kTries = 50;
 constexpr milliseconds kBetweenTries{10};
 
@@ -132,7 +132,7 @@ class FileSwitchStore final : public SwitchStore {
   }
 
   Status Await(uint64_t version, BootTime until, const std::stop_token& stop) override {
-    return AwaitByLooking(version, until, stop, kBetweenLooks);
+    return AwaitByPolling(version, until, stop, kPollInterval);
   }
 
   Status Say(std::string_view who, std::string_view word) override {

@@ -7,8 +7,8 @@
 
 namespace oncemq {
 
-Status SwitchStore::AwaitByLooking(uint64_t version, BootTime until, const std::stop_token& stop,
-                                   milliseconds between_looks) {
+Status SwitchStore::AwaitByPolling(uint64_t version, BootTime until, const std::stop_token& stop,
+                                   milliseconds poll_interval) {
   // Whoever stops it may wait for it, and not for one more look.
   while (!stop.stop_requested()) {
     const auto there = Read();
@@ -16,7 +16,7 @@ Status SwitchStore::AwaitByLooking(uint64_t version, BootTime until, const std::
     if (!there || there->version != version || now >= until) {
       return there ? Status() : Status(there.error());
     }
-    WaitUntil(std::min<BootTime>(until, now + between_looks), now, stop);
+    WaitUntil(std::min<BootTime>(until, now + poll_interval), now, stop);
   }
   return {};
 }

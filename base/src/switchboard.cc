@@ -308,7 +308,7 @@ std::stop_token Switchboard::changed() const {
   return parts_->changed.get_token();
 }
 
-void Switchboard::Look() {
+void Switchboard::ReadSoon() {
   MutexLock lock(parts_->mutex);
   parts_->nudge.request_stop();
 }

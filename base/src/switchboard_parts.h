@@ -46,8 +46,8 @@ struct Switchboard::Parts {
   void Run();
   void Turn();
   void EndWhatIsDue(BootTime now);
-  void LookAtForce();
-  void LookAtTarget();
+  void ProbeInForce();
+  void ProbeTarget();
   void TargetSaid(TargetWatch::By by, const SwitchRecord& record, BootTime sent_at,
                   const Status& said);
   void Vote(BootTime now);
@@ -87,7 +87,7 @@ struct Switchboard::Parts {
   std::map<std::string, CircuitBreaker, std::less<>> breakers GUARDED_BY(mutex);
   bool probing GUARDED_BY(mutex) = false;  // who answers
   std::optional<Found> found GUARDED_BY(mutex);
-  bool looking GUARDED_BY(mutex) = false;  // at the store in force, or the target
+  bool probe_under_way GUARDED_BY(mutex) = false;  // at the store in force, or the target
   // Somebody called the store in force since the last turn; in a planned switch, the target.
   bool in_use GUARDED_BY(mutex) = false;
   TargetWatch target GUARDED_BY(mutex);

@@ -9,7 +9,7 @@ namespace oncemq {
 namespace {
 
 // In a configuration lease: often enough that two questions in a row may be lost.
-constexpr int kLooks = 4;
+constexpr int kReadsPerLease = 4;
 constexpr milliseconds kAfterFailure{50};
 // In the shortest lease that is held, while its hold moves.
 constexpr int kQuestions = 6;
@@ -34,10 +34,10 @@ void Switchboard::Parts::Turn() {
   }
   const BootTime now = clock.Boot();
   EndWhatIsDue(now);
-  LookAtTarget();
+  ProbeTarget();
   if (options.automatic) {
     if (options.stores.size() > 1) {
-      LookAtForce();
+      ProbeInForce();
     }
     Vote(now);
   }
@@ -73,30 +73,30 @@ void Switchboard::Parts::EndWhatIsDue(BootTime now) {
 }
 
 // V5. By the probe, aside, once for each turn in which nothing was reported of it.
-void Switchboard::Parts::LookAtForce() {
+void Switchboard::Parts::ProbeInForce() {
   std::string name;
   {
     MutexLock lock(mutex);
     name = copy.record().from;
-    if (std::exchange(in_use, false) || looking || !Knows(name) ||
+    if (std::exchange(in_use, false) || probe_under_way || !Knows(name) ||
         copy.record().mode != SwitchMode::kSingle) {
       return;
     }
-    looking = true;
+    probe_under_way = true;
   }
   RunAside([this, name] {
     if (Lets(name)) {
       Report(name, options.probe(name).has_value());
     }
     MutexLock lock(mutex);
-    looking = false;
+    probe_under_way = false;
     in_use = false;  // that was nobody's call
   });
 }
 
 // By the probe, aside, once for each turn in which nothing was reported of it. Only a process that
 // holds something asks: calling the switch off protects only its own holds.
-void Switchboard::Parts::LookAtTarget() {
+void Switchboard::Parts::ProbeTarget() {
   if (!options.probe || !ShortestHeld()) {
     return;
   }
@@ -104,11 +104,11 @@ void Switchboard::Parts::LookAtTarget() {
   {
     MutexLock lock(mutex);
     record = copy.record();
-    if (record.mode != SwitchMode::kBoth || std::exchange(in_use, false) || looking ||
+    if (record.mode != SwitchMode::kBoth || std::exchange(in_use, false) || probe_under_way ||
         !Knows(record.to)) {
       return;
     }
-    looking = true;
+    probe_under_way = true;
   }
   RunAside([this, record] {
     if (Lets(record.to)) {
@@ -118,7 +118,7 @@ void Switchboard::Parts::LookAtTarget() {
       TargetSaid(TargetWatch::By::kQuestion, record, requested_at, said);
     }
     MutexLock lock(mutex);
-    looking = false;
+    probe_under_way = false;
     in_use = false;  // that was nobody's call
   });
 }
@@ -255,7 +255,7 @@ void Switchboard::Parts::Wait() {
     }
     const milliseconds lease =
         copy.record().epoch == 0 ? options.config_lease : copy.record().config_lease;
-    until += lease / kLooks;
+    until += lease / kReadsPerLease;
     if (held && copy.record().mode == SwitchMode::kBoth) {
       until = std::min(until, clock.Boot() + std::max(*held / kQuestions, kBetweenQuestions));
     }

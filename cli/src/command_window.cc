@@ -40,13 +40,13 @@ Result<ServiceOptions> LoadServerWindow(const std::string& config, std::string_v
 }
 
 Result<std::unique_ptr<Window>> OpenToCheck(ServiceOptions options, milliseconds at_least) {
-  options.postgres.look_only = options.redis.look_only = true;
+  options.postgres.existing_only = options.redis.existing_only = true;
   options.postgres.call = std::max(options.postgres.call, at_least);
   options.redis.call = std::max(options.redis.call, at_least);
   return OpenCommandWindow(options);
 }
 
-Result<std::unique_ptr<Window>> OpenForLook(ServiceOptions options, milliseconds at_least) {
+Result<std::unique_ptr<Window>> OpenToRead(ServiceOptions options, milliseconds at_least) {
   options.postgres.check_rights = options.redis.check_rights = false;
   return OpenToCheck(std::move(options), at_least);
 }

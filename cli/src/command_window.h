@@ -27,6 +27,6 @@ Result<ServiceOptions> LoadServerWindow(const std::string& config, std::string_v
 Result<std::unique_ptr<Window>> OpenToCheck(ServiceOptions options, milliseconds at_least = {});
 
 // The same to look into it, also by a role that may only read.
-Result<std::unique_ptr<Window>> OpenForLook(ServiceOptions options, milliseconds at_least);
+Result<std::unique_ptr<Window>> OpenToRead(ServiceOptions options, milliseconds at_least);
 
 }  // namespace oncemq

@@ -7,13 +7,13 @@
 
 #include "doctor_part.h"
 #include "oncemq/base/log.h"
-#include "oncemq/framework/broker_look.h"
+#include "oncemq/framework/broker_metadata.h"
 #include "oncemq/framework/service_file.h"
 #include "oncemq/framework/service_locks.h"
 #include "safe_json.h"
 #include "service_window.h"
 #ifdef ONCEMQ_WITH_ROCKSDB
-#include "oncemq/dedup/store_look.h"
+#include "oncemq/dedup/store_reader.h"
 #endif
 
 namespace oncemq {
@@ -69,7 +69,7 @@ std::string HostsOf(std::string_view address) {
 
 }  // namespace
 
-DoctorPart LookAtWindow(const ServiceOptions& options) {
+DoctorPart DiagnoseWindow(const ServiceOptions& options) {
   DoctorPart part{.name = "window", .at = std::string(ToString(options.engine))};
   switch (options.engine) {
     case ServiceOptions::Engine::kNone:
@@ -96,17 +96,17 @@ DoctorPart LookAtWindow(const ServiceOptions& options) {
   return part;
 }
 
-DoctorPart LookAtKafka(const RuntimeOptions& options) {
+DoctorPart DiagnoseKafka(const RuntimeOptions& options) {
   DoctorPart part{.name = "kafka", .at = options.kafka.brokers};
-  const auto look = LookAtBrokers(options, kBrokersWithin);
-  if (!look) {
-    FailPart(part, look.error());
+  const auto metadata = QueryMetadata(options, kBrokersWithin);
+  if (!metadata) {
+    FailPart(part, metadata.error());
     return part;
   }
-  part.facts["brokers"] = look->brokers;
-  part.facts["metadata"] = {{"answer_us", look->answer_in.count()}};
+  part.facts["brokers"] = metadata->brokers;
+  part.facts["metadata"] = {{"answer_us", metadata->answer_in.count()}};
   part.facts["partitions"] = nlohmann::ordered_json::object();
-  for (const TopicLook& topic : look->topics) {
+  for (const TopicMetadata& topic : metadata->topics) {
     part.facts["partitions"][topic.name] = topic.partitions;
     if (!topic.wrong.empty()) {
       FailPart(part, kExitFailed, "topic " + topic.name + ": " + topic.wrong);
@@ -116,7 +116,7 @@ DoctorPart LookAtKafka(const RuntimeOptions& options) {
 }
 
 // Opening a store may make its tables, or begin a switch record: so none is asked.
-DoctorPart LookAtLocks(const ServiceOptions& options) {
+DoctorPart DiagnoseLocks(const ServiceOptions& options) {
   const ServiceLocks& locks = options.locks;
   DoctorPart part{.name = "locks"};
   part.facts["elided"] = options.runtime.locks.elided;
@@ -154,9 +154,9 @@ int DoctorCommand(const DoctorArguments& arguments) {
   }
   StartLogging({.level = LogLevel::kOff});  // each part says its own failure
   std::vector<DoctorPart> parts;
-  parts.push_back(LookAtWindow(*options));
-  parts.push_back(LookAtKafka(options->runtime));
-  parts.push_back(LookAtLocks(*options));
+  parts.push_back(DiagnoseWindow(*options));
+  parts.push_back(DiagnoseKafka(options->runtime));
+  parts.push_back(DiagnoseLocks(*options));
   StopLogging();
   std::cout << (arguments.json ? SafeJson(DoctorJson(arguments.config, parts)) + "\n"
                                : DoctorText(parts));

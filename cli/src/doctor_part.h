@@ -67,9 +67,9 @@ inline constexpr std::string_view kPostgresSettings =
     "current_setting('synchronous_standby_names'), (SELECT count(*) FROM pg_stat_replication)";
 void DescribePostgres(const SqlRow& settings, DoctorPart& part);
 
-DoctorPart LookAtWindow(const ServiceOptions& options);
-DoctorPart LookAtKafka(const RuntimeOptions& options);
-DoctorPart LookAtLocks(const ServiceOptions& options);
+DoctorPart DiagnoseWindow(const ServiceOptions& options);
+DoctorPart DiagnoseKafka(const RuntimeOptions& options);
+DoctorPart DiagnoseLocks(const ServiceOptions& options);
 
 // For people: a line for each part, then one for each fact. Any facts give a text.
 std::string DoctorText(const std::vector<DoctorPart>& parts);

@@ -61,7 +61,7 @@ std::string InForce(const ServiceOptions& options) {
   if (!IsInServer(options.engine)) {
     return "";
   }
-  const auto window = OpenForLook(options, milliseconds(0));
+  const auto window = OpenToRead(options, milliseconds(0));
   const auto times =
       window ? (*window)->Remember(RememberChange::kNone) : Result<RememberTimes>(window.error());
   return times ? InForce(times->remember.count(), times->skew.count())

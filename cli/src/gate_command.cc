@@ -45,7 +45,7 @@ Result<std::unique_ptr<Window>> WindowOfFile(const GateArguments& arguments, boo
                               ": the scope of this service is for ids that a partition owns, and a "
                               "gate's window has a scope of its own: name it by --at and --scope");
   }
-  return changes ? OpenToCheck(*options, kGateCall) : OpenForLook(*options, kGateCall);
+  return changes ? OpenToCheck(*options, kGateCall) : OpenToRead(*options, kGateCall);
 }
 
 // Of either server.
@@ -55,7 +55,7 @@ template <class Options>
   options.scope = arguments.scope;
   options.level = arguments.level == "guarded" ? Level::kGuarded : Level::kOpaque;
   options.call = kGateCall;
-  options.look_only = true;
+  options.existing_only = true;
   options.check_rights = changes;
   return options;
 }

@@ -170,7 +170,7 @@ int LockLsCommand(const LockArguments& arguments) {
   }
   int exit = kExitDone;
   for (const std::string& name : *names) {
-    const auto view = (*locks)->Look(name);
+    const auto view = (*locks)->Read(name);
     if (!view && view.error().code == Code::kCorrupt) {
       // One that somebody else has written hides no other.
       std::cerr << SafeText(name) << ": ";
@@ -195,7 +195,7 @@ int LockShowCommand(const LockArguments& arguments) {
   if (!target) {
     return LockFailed(target.error());
   }
-  const auto view = target->locks->Look(target->name);
+  const auto view = target->locks->Read(target->name);
   if (!view) {
     return LockFailed(view.error());
   }
@@ -264,7 +264,7 @@ int LockElectionCommand(const LockArguments& arguments) {
     return LockFailed(target.error());
   }
   const auto leader = LeaderOf(*target->locks, target->name);
-  const auto view = target->locks->Look(target->name);
+  const auto view = target->locks->Read(target->name);
   if (!leader || !view) {
     return LockFailed(!leader ? leader.error() : view.error());
   }

@@ -15,7 +15,7 @@
 namespace oncemq {
 namespace {
 
-constexpr milliseconds kBetweenLooks{1'000};  // of a watch
+constexpr milliseconds kPollInterval{1'000};  // of a watch
 
 Result<std::shared_ptr<SwitchedLocks>> OpenSwitched(const LockArguments& arguments) {
   auto target = SwitchTargetOf(arguments);
@@ -32,13 +32,13 @@ bool Tell(const LockSwitch& told, const LockArguments& arguments) {
 // `first`: the state that a change has left; none: a look.
 void TellSwitch(SwitchedLocks& locks, std::optional<LockSwitch> first,
                 const LockArguments& arguments) {
-  const auto look = [&] { return first ? *std::exchange(first, std::nullopt) : locks.Progress(); };
+  const auto read = [&] { return first ? *std::exchange(first, std::nullopt) : locks.Progress(); };
   if (!arguments.watch) {
-    Tell(look(), arguments);
+    Tell(read(), arguments);
     return;
   }
   WatchSwitch(
-      look, [] { SleepFor(kBetweenLooks); },
+      read, [] { SleepFor(kPollInterval); },
       [&](const LockSwitch& told) { return Tell(told, arguments); });
 }
 

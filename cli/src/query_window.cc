@@ -13,7 +13,7 @@
 #include "oncemq/framework/service_file.h"
 #include "safe_json.h"
 #ifdef ONCEMQ_WITH_ROCKSDB
-#include "oncemq/dedup/store_look.h"
+#include "oncemq/dedup/store_reader.h"
 #endif
 
 namespace oncemq {
@@ -21,7 +21,7 @@ namespace {
 
 constexpr char kByService[] = "# By the service that runs at ";
 constexpr char kReadFrom[] = "# Read from the directory ";
-constexpr milliseconds kLookWithin{60'000};  // many ids take their time to be counted
+constexpr milliseconds kReadWithin{60'000};  // many ids take their time to be counted
 
 WindowAnswer ToldCode(const std::string& text, int code) {
   std::cerr << SafeText(text) << "\n";
@@ -56,7 +56,7 @@ class StoresOf {
 
   WindowAnswer Answer(const std::string& directory, const std::vector<std::string>& stores) && {
     for (const std::string& store : stores) {
-      Look(store);
+      ReadStore(store);
     }
     if (!answer_.stores.empty() || answer_.services.empty()) {
       answer_.from.push_back(kReadFrom + directory +
@@ -66,9 +66,9 @@ class StoresOf {
   }
 
  private:
-  void Look(const std::string& store) {
-    const auto opened = StoreLook::Open(store, SystemClock::Instance());
-    auto seen = opened ? question_.look(**opened) : Result<nlohmann::ordered_json>(opened.error());
+  void ReadStore(const std::string& store) {
+    const auto opened = StoreReader::Open(store, SystemClock::Instance());
+    auto seen = opened ? question_.store(**opened) : Result<nlohmann::ordered_json>(opened.error());
     if (seen) {
       answer_.stores.push_back(*std::move(seen));
     } else if (seen.error().code == Code::kUnavailable) {
@@ -111,8 +111,8 @@ class StoresOf {
   std::map<std::string, std::string> queried_;  // sockets, and why there was no answer
 };
 
-WindowAnswer LookIntoStores(const std::string& directory, const std::string& not_queried,
-                            const WindowQuestion& question) {
+WindowAnswer ReadStores(const std::string& directory, const std::string& not_queried,
+                        const WindowQuestion& question) {
   const std::vector<std::string> stores = FindStores(directory);
   if (stores.empty()) {
     return ToldCode(
@@ -124,8 +124,8 @@ WindowAnswer LookIntoStores(const std::string& directory, const std::string& not
 }
 
 // Other members of its group may hold stores beside its own, or nobody does.
-WindowAnswer LookFurther(ServiceAnswer reply, const std::string& directory,
-                         const WindowQuestion& question) {
+WindowAnswer AddStores(ServiceAnswer reply, const std::string& directory,
+                       const WindowQuestion& question) {
   StoresOf of(question, "");
   of.Add(std::move(reply));
   return std::move(of).Answer(directory, FindStores(directory));
@@ -133,13 +133,12 @@ WindowAnswer LookFurther(ServiceAnswer reply, const std::string& directory,
 
 #else
 
-WindowAnswer LookIntoStores(const std::string& directory, const std::string&,
-                            const WindowQuestion&) {
+WindowAnswer ReadStores(const std::string& directory, const std::string&, const WindowQuestion&) {
   return ToldCode(directory + ": this build has no window on disk (ONCEMQ_WITH_ROCKSDB=OFF)",
                   kExitUsage);
 }
 
-WindowAnswer LookFurther(ServiceAnswer reply, const std::string&, const WindowQuestion&) {
+WindowAnswer AddStores(ServiceAnswer reply, const std::string&, const WindowQuestion&) {
   return OfService(std::move(reply));
 }
 
@@ -155,7 +154,7 @@ std::string ReadFrom(const ServiceOptions& options) {
 
 // No service is asked: the server knows all that its members know.
 WindowAnswer QueryServer(const ServiceOptions& options, const WindowQuestion& question) {
-  const auto window = OpenForLook(options, kLookWithin);
+  const auto window = OpenToRead(options, kReadWithin);
   if (!window && window.error().code == Code::kNotFound) {
     return ToldCode(window.error().message, kExitUsage);
   }
@@ -176,18 +175,18 @@ WindowAnswer QueryServiceOrStores(const std::string& config, const ServiceOption
   const std::string& socket = options.admin.socket;
   const std::string& directory = options.local.directory;
   if (socket.empty()) {
-    return LookIntoStores(directory, "`admin.socket` is not set in " + config, question);
+    return ReadStores(directory, "`admin.socket` is not set in " + config, question);
   }
   ServiceAnswer reply = QuerySocket(socket, question.request);
   if (reply.code == kExitNoService) {
-    return LookIntoStores(directory, reply.why, question);
+    return ReadStores(directory, reply.why, question);
   }
   if (reply.code != kExitDone) {
     std::cerr << reply.why << "\n";
   }
   const bool further =
       reply.code == kExitDone && question.enough != nullptr && !question.enough(reply.result);
-  return further ? LookFurther(std::move(reply), directory, question) : OfService(std::move(reply));
+  return further ? AddStores(std::move(reply), directory, question) : OfService(std::move(reply));
 }
 
 WindowAnswer QueryByFile(const std::string& config, const WindowQuestion& question) {
@@ -215,7 +214,7 @@ WindowAnswer QueryByFile(const std::string& config, const WindowQuestion& questi
 
 WindowAnswer QueryWindow(const WindowTarget& target, const WindowQuestion& question) {
   if (!target.directory.empty()) {
-    return LookIntoStores(target.directory, "", question);
+    return ReadStores(target.directory, "", question);
   }
   return target.service.config.empty() ? OfService(QueryService(target.service, question.request))
                                        : QueryByFile(target.service.config, question);

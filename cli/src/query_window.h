@@ -17,7 +17,7 @@
 
 namespace oncemq {
 
-class StoreLook;
+class StoreReader;
 class Window;
 
 // Exactly one of them: a service, or a directory with stores.
@@ -42,18 +42,18 @@ struct WindowAnswer {
   std::vector<UnreadStore> unread;
 };
 
-using LookIntoStore = std::function<Result<nlohmann::ordered_json>(StoreLook& look)>;
-using LookIntoServer = std::function<Result<nlohmann::ordered_json>(Window& window)>;
+using StoreQuery = std::function<Result<nlohmann::ordered_json>(StoreReader& store)>;
+using ServerQuery = std::function<Result<nlohmann::ordered_json>(Window& window)>;
 
 struct WindowQuestion {
   AdminRequest request;
-  LookIntoStore look;     // the same, of a store that nobody holds
-  LookIntoServer server;  // and of a window in PostgreSQL or Redis
+  StoreQuery store;    // the same, of a store that nobody holds
+  ServerQuery server;  // and of a window in PostgreSQL or Redis
   // Of what the service of a file says: that nobody else need be asked. Without it nobody is.
   std::function<bool(const nlohmann::ordered_json& result)> enough;
 };
 
-// `request` is for the service, `look` for each store in turn, `server` for an opened window.
+// `request` is for the service, `store` for each store in turn, `server` for an opened window.
 WindowAnswer QueryWindow(const WindowTarget& target, const WindowQuestion& question);
 
 // A line for each place that it is from.

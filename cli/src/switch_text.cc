@@ -44,9 +44,9 @@ std::string SwitchJson(const LockSwitch& told) {
   return SafeJson(out) + "\n";
 }
 
-void WatchSwitch(const std::function<LockSwitch()>& look, const std::function<void()>& pause,
+void WatchSwitch(const std::function<LockSwitch()>& read, const std::function<void()>& pause,
                  const std::function<bool(const LockSwitch& told)>& tell) {
-  for (LockSwitch told = look(); tell(told) && told.phase != SwitchMode::kSingle; told = look()) {
+  for (LockSwitch told = read(); tell(told) && told.phase != SwitchMode::kSingle; told = read()) {
     pause();
   }
 }

@@ -19,7 +19,7 @@ std::string SwitchJson(const LockSwitch& told);
 
 // Tells of each look until no switch is under way, with a pause between two of them, or until
 // `tell` says false.
-void WatchSwitch(const std::function<LockSwitch()>& look, const std::function<void()>& pause,
+void WatchSwitch(const std::function<LockSwitch()>& read, const std::function<void()>& pause,
                  const std::function<bool(const LockSwitch& told)>& tell);
 
 }  // namespace oncemq

@@ -15,7 +15,7 @@
 #include "units.h"
 #ifdef ONCEMQ_WITH_ROCKSDB
 #include "oncemq/dedup/local_window.h"
-#include "oncemq/dedup/store_look.h"
+#include "oncemq/dedup/store_reader.h"
 #endif
 
 namespace oncemq {

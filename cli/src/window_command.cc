@@ -9,7 +9,7 @@
 #include "exit_code.h"
 #include "not_open.h"
 #include "oncemq/base/bytes.h"
-#include "oncemq/dedup/store_look.h"
+#include "oncemq/dedup/store_reader.h"
 #include "oncemq/dedup/window.h"
 #include "safe_json.h"
 #include "service_commands.h"
@@ -48,14 +48,14 @@ std::string MarkerText(const ordered_json& marker) {
 }
 
 #ifdef ONCEMQ_WITH_ROCKSDB
-Result<ordered_json> ShowIn(StoreLook& look, std::string_view id) {
+Result<ordered_json> ShowIn(StoreReader& store, std::string_view id) {
   MarkerView view;
-  if (const Status looked = look.Peek({&id, 1}, {&view, 1}); !looked) {
-    return looked.error();
+  if (const Status peeked = store.Peek({&id, 1}, {&view, 1}); !peeked) {
+    return peeked.error();
   }
   ordered_json marker = MarkerAsJson(id, view);
   if (view.state != MarkerState::kNone) {
-    const auto stat = look.Stat();
+    const auto stat = store.Stat();
     if (!stat) {
       return stat.error();
     }
@@ -65,15 +65,15 @@ Result<ordered_json> ShowIn(StoreLook& look, std::string_view id) {
   return marker;
 }
 #else
-Result<ordered_json> ShowIn(StoreLook&, std::string_view) {
+Result<ordered_json> ShowIn(StoreReader&, std::string_view) {
   return ordered_json();
 }
 #endif
 
 Result<ordered_json> ShowInServer(Window& window, std::string_view id) {
   MarkerView view;
-  const Status looked = window.Peek({&id, 1}, {&view, 1});
-  return looked ? Result<ordered_json>(MarkerAsJson(id, view)) : looked.error();
+  const Status peeked = window.Peek({&id, 1}, {&view, 1});
+  return peeked ? Result<ordered_json>(MarkerAsJson(id, view)) : peeked.error();
 }
 
 bool Knows(const ordered_json& marker) {
@@ -121,7 +121,7 @@ int WindowShowCommand(const WindowTarget& target, const WindowShowArguments& arg
   }
   const WindowAnswer answer =
       QueryWindow(target, {.request = {.command = "window show", .arguments = {{"id_hex", id}}},
-                           .look = [&](StoreLook& look) { return ShowIn(look, bytes); },
+                           .store = [&](StoreReader& store) { return ShowIn(store, bytes); },
                            .server = [&](Window& window) { return ShowInServer(window, bytes); },
                            .enough = Knows});
   if (answer.code != kExitDone) {

@@ -6,7 +6,7 @@
 
 #include "exit_code.h"
 #include "not_open.h"
-#include "oncemq/dedup/store_look.h"
+#include "oncemq/dedup/store_reader.h"
 #include "oncemq/dedup/store_stat.h"
 #include "safe_json.h"
 #include "units.h"
@@ -121,12 +121,12 @@ Result<ordered_json> StatInServer(Window& window) {
 }
 
 #ifdef ONCEMQ_WITH_ROCKSDB
-Result<ordered_json> StatIn(StoreLook& look) {
-  const auto stat = look.Stat();
+Result<ordered_json> StatIn(StoreReader& store) {
+  const auto stat = store.Stat();
   return stat ? Result<ordered_json>(StatAsJson(*stat)) : stat.error();
 }
 #else
-Result<ordered_json> StatIn(StoreLook&) {
+Result<ordered_json> StatIn(StoreReader&) {
   return ordered_json();
 }
 #endif
@@ -178,7 +178,7 @@ std::string StoreText(const ordered_json& store) {
 int WindowStatCommand(const WindowTarget& target, bool json) {
   const WindowAnswer answer =
       QueryWindow(target, {.request = {.command = "window stat"},
-                           .look = [](StoreLook& look) { return StatIn(look); },
+                           .store = [](StoreReader& store) { return StatIn(store); },
                            .server = StatInServer,
                            .enough = nullptr});
   if (answer.code != kExitDone) {

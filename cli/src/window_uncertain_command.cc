@@ -12,7 +12,7 @@
 #include "units.h"
 #include "window_json.h"
 #ifdef ONCEMQ_WITH_ROCKSDB
-#include "oncemq/dedup/store_look.h"
+#include "oncemq/dedup/store_reader.h"
 #endif
 
 namespace oncemq {
@@ -35,11 +35,11 @@ Result<ordered_json> AsJson(Result<std::vector<UncertainRecord>> records) {
   return records ? Result<ordered_json>(UncertainAsJson(*records)) : records.error();
 }
 
-LookIntoStore LookSince([[maybe_unused]] WallTime since) {
+StoreQuery UncertainSince([[maybe_unused]] WallTime since) {
 #ifdef ONCEMQ_WITH_ROCKSDB
-  return [since](StoreLook& look) { return AsJson(look.ListUncertain(since)); };
+  return [since](StoreReader& store) { return AsJson(store.ListUncertain(since)); };
 #else
-  return [](StoreLook&) { return Result<ordered_json>(ordered_json()); };
+  return [](StoreReader&) { return Result<ordered_json>(ordered_json()); };
 #endif
 }
 
@@ -83,7 +83,7 @@ int WindowUncertainCommand(const WindowTarget& target, const WindowUncertainArgu
   const WindowAnswer answer = QueryWindow(
       target,
       {.request = {.command = "window uncertain", .arguments = {{"since_ms", *since_ms}}},
-       .look = LookSince(since),
+       .store = UncertainSince(since),
        .server = [since](Window& window) { return AsJson(window.ListUncertain(since)); },
        .enough = [](const ordered_json&) { return false; }});  // each store has records of its own
   if (answer.code != kExitDone) {

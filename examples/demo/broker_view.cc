@@ -19,7 +19,7 @@ class View final : public BrokerView {
   }
   ~View() override { rd_kafka_consumer_close(client_.get()); }
 
-  Result<PartitionEvidence> Look(int32_t partition) override {
+  Result<PartitionEvidence> Read(int32_t partition) override {
     PartitionEvidence found{.partition = partition};
     const rd_kafka_resp_err_t error = rd_kafka_query_watermark_offsets(
         client_.get(), topic_.c_str(), partition, &found.log_start, &found.log_end, kTimeoutMs);

@@ -21,7 +21,7 @@ class BrokerView {
                                                      const std::string& group);
   virtual ~BrokerView() = default;
 
-  virtual Result<PartitionEvidence> Look(int32_t partition) = 0;
+  virtual Result<PartitionEvidence> Read(int32_t partition) = 0;
 };
 
 }  // namespace oncemq::demo

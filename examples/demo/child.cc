@@ -18,7 +18,7 @@ extern char** environ;
 namespace oncemq::demo {
 namespace {
 
-constexpr milliseconds kBetweenLooks{20};
+constexpr milliseconds kPollInterval{20};
 
 sigset_t Ends() {
   sigset_t ends;
@@ -139,7 +139,7 @@ std::optional<int> Child::Ended() {
 
 std::optional<int> Child::Wait(milliseconds longest) {
   const BootTime until = BootNow() + longest;
-  const timespec turn{.tv_sec = 0, .tv_nsec = kBetweenLooks.count() * 1'000'000};
+  const timespec turn{.tv_sec = 0, .tv_nsec = kPollInterval.count() * 1'000'000};
   sigset_t none;
   sigemptyset(&none);
   while (!Ended() && BootNow() < until) {

@@ -28,12 +28,12 @@ Result<Evidence> Collect(const Theatre& theatre, const Side& side) {
     return ledger.error();
   }
   evidence.ledger = *std::move(ledger);
-  const auto view = theatre.LookAtBroker(side);
+  const auto view = theatre.OpenBrokerView(side);
   if (!view) {
     return view.error();
   }
   for (int32_t i = 0; i < kPartitions; ++i) {
-    auto partition = (*view)->Look(i);
+    auto partition = (*view)->Read(i);
     if (!partition) {
       return partition.error();
     }

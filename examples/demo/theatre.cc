@@ -165,7 +165,7 @@ void Theatre::EndWaitNow(const Side& side) {
   moments_[side.window() ? 1 : 0].EndWait(NowMs() - begin_ms_);
 }
 
-Result<std::unique_ptr<BrokerView>> Theatre::LookAtBroker(const Side& side) const {
+Result<std::unique_ptr<BrokerView>> Theatre::OpenBrokerView(const Side& side) const {
   return BrokerView::Connect(broker_->address(), kTopic, side.group());
 }
 

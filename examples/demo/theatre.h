@@ -59,7 +59,7 @@ class Theatre {
   int ended_by() const { return ended_by_; }  // a signal, or 0
 
   // What the broker says of a side, once the workers are gone.
-  Result<std::unique_ptr<BrokerView>> LookAtBroker(const Side& side) const;
+  Result<std::unique_ptr<BrokerView>> OpenBrokerView(const Side& side) const;
 
  private:
   Theatre(const DemoOptions& options, Screen& screen);

@@ -37,35 +37,36 @@ inline std::string DeterministicBytes(const google::protobuf::Message& message) 
 inline oncemq::Contents::Value ValueOf(const google::protobuf::Message& message,
                                        const google::protobuf::FieldDescriptor& field, int index) {
   using Field = google::protobuf::FieldDescriptor;
-  const google::protobuf::Reflection& look = *message.GetReflection();
+  const google::protobuf::Reflection& reflection = *message.GetReflection();
   const auto of = [&](auto single, auto repeated) {
-    return index < 0 ? (look.*single)(message, &field) : (look.*repeated)(message, &field, index);
+    return index < 0 ? (reflection.*single)(message, &field)
+                     : (reflection.*repeated)(message, &field, index);
   };
-  using Look = google::protobuf::Reflection;
+  using Reflection = google::protobuf::Reflection;
   switch (field.cpp_type()) {
     case Field::CPPTYPE_INT32:
-      return int64_t{of(&Look::GetInt32, &Look::GetRepeatedInt32)};
+      return int64_t{of(&Reflection::GetInt32, &Reflection::GetRepeatedInt32)};
     case Field::CPPTYPE_INT64:
-      return int64_t{of(&Look::GetInt64, &Look::GetRepeatedInt64)};
+      return int64_t{of(&Reflection::GetInt64, &Reflection::GetRepeatedInt64)};
     case Field::CPPTYPE_UINT32:
-      return int64_t{of(&Look::GetUInt32, &Look::GetRepeatedUInt32)};
+      return int64_t{of(&Reflection::GetUInt32, &Reflection::GetRepeatedUInt32)};
     case Field::CPPTYPE_UINT64:  // as text: it may be larger than an int64_t
-      return std::to_string(of(&Look::GetUInt64, &Look::GetRepeatedUInt64));
+      return std::to_string(of(&Reflection::GetUInt64, &Reflection::GetRepeatedUInt64));
     case Field::CPPTYPE_DOUBLE:
-      return of(&Look::GetDouble, &Look::GetRepeatedDouble);
+      return of(&Reflection::GetDouble, &Reflection::GetRepeatedDouble);
     case Field::CPPTYPE_FLOAT:
-      return double{of(&Look::GetFloat, &Look::GetRepeatedFloat)};
+      return double{of(&Reflection::GetFloat, &Reflection::GetRepeatedFloat)};
     case Field::CPPTYPE_BOOL:
-      return of(&Look::GetBool, &Look::GetRepeatedBool);
+      return of(&Reflection::GetBool, &Reflection::GetRepeatedBool);
     case Field::CPPTYPE_ENUM:
-      return int64_t{of(&Look::GetEnumValue, &Look::GetRepeatedEnumValue)};
+      return int64_t{of(&Reflection::GetEnumValue, &Reflection::GetRepeatedEnumValue)};
     case Field::CPPTYPE_STRING:
-      return of(&Look::GetString, &Look::GetRepeatedString);
+      return of(&Reflection::GetString, &Reflection::GetRepeatedString);
     case Field::CPPTYPE_MESSAGE:
       break;
   }
-  return DeterministicBytes(index < 0 ? look.GetMessage(message, &field)
-                                      : look.GetRepeatedMessage(message, &field, index));
+  return DeterministicBytes(index < 0 ? reflection.GetMessage(message, &field)
+                                      : reflection.GetRepeatedMessage(message, &field, index));
 }
 
 inline oncemq::Result<oncemq::Contents> ContentsOf(const google::protobuf::Message& message,

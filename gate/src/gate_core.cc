@@ -17,8 +17,8 @@ namespace oncemq {
 namespace {
 
 constexpr milliseconds kFirstPause{2};
-constexpr milliseconds kFirstLook{5};  // while an outcome is waited for
-constexpr milliseconds kLongestLook{100};
+constexpr milliseconds kFirstPoll{5};  // while an outcome is waited for
+constexpr milliseconds kLongestPoll{100};
 constexpr milliseconds kRetryAfter{1'000};  // an effect takes less, as a rule, whatever its lease
 constexpr milliseconds kForgetAtOnce{1};
 constexpr size_t kMaxAbandoned = 10'000;
@@ -119,10 +119,10 @@ PreAnswer GateCore::Pre(const Contents& contents, const PreOptions& options) {
   const Window* decider = nullptr;
   PreAnswer answer = Once(*operation, versions, begun + options_.within, decider);
   const BootTime waits = begun + std::clamp(options.wait, milliseconds(0), kLongestClaim);
-  for (milliseconds look = kFirstLook; answer.state == PreState::kInProgress && BootNow() < waits;
-       look = std::min(2 * look, kLongestLook)) {
+  for (milliseconds pause = kFirstPoll; answer.state == PreState::kInProgress && BootNow() < waits;
+       pause = std::min(2 * pause, kLongestPoll)) {
     SleepFor(
-        std::min({look, answer.retry_after, std::chrono::ceil<milliseconds>(waits - BootNow())}));
+        std::min({pause, answer.retry_after, std::chrono::ceil<milliseconds>(waits - BootNow())}));
     // The claim is the look: nothing can come between them.
     answer = Once(*operation, versions, Until(), decider);
   }

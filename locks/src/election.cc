@@ -50,7 +50,7 @@ Status Campaign(LockDomain& domain, std::string_view name, const Lead& lead, std
 }
 
 Result<std::optional<LockView::Party>> LeaderOf(LockEngine& engine, std::string_view name) {
-  const auto view = engine.Look(name);
+  const auto view = engine.Read(name);
   if (!view) {
     return view.error();
   }

@@ -74,7 +74,7 @@ uint32_t LockTable::Seal(uint32_t epoch) {
   return epoch_;
 }
 
-LockView LockTable::Look(std::string_view name, BootTime now) const {
+LockView LockTable::Read(std::string_view name, BootTime now) const {
   const auto at = entries_.find(name);
   return {std::string(name),
           at == entries_.end() ? std::vector<LockView::Party>() : at->second.Parties(now)};

@@ -29,7 +29,7 @@ class LockTable {
   bool MyTurn(std::string_view name, const Token& token, BootTime now) const;
   uint32_t Seal(uint32_t epoch);
 
-  LockView Look(std::string_view name, BootTime now) const;
+  LockView Read(std::string_view name, BootTime now) const;
   std::vector<std::string> Names(std::string_view after, size_t limit) const;
   size_t names() const { return entries_.size(); }
   // Forgets the names of which nothing is left.

@@ -96,9 +96,9 @@ class MemoryLocks final : public LockEngine {
     return freed;
   }
 
-  Result<LockView> Look(std::string_view name) override {
+  Result<LockView> Read(std::string_view name) override {
     MutexLock lock(mutex_);
-    return table_.Look(name, clock_.Boot());
+    return table_.Read(name, clock_.Boot());
   }
 
   Result<std::vector<std::string>> Names(std::string_view after, size_t limit) override {

@@ -6,8 +6,8 @@
 namespace oncemq {
 namespace {
 
-constexpr milliseconds kShortestLook{20};
-constexpr milliseconds kLongestLook{250};
+constexpr milliseconds kShortestPoll{20};
+constexpr milliseconds kLongestPoll{250};
 
 }  // namespace
 
@@ -68,7 +68,7 @@ std::vector<Token> Wakes::WhoWaitsFor(std::string_view name) {
 
 // Whoever goes passes the looking on.
 void Wakes::PassOn(std::string_view name) {
-  if (looked_at_.contains(name)) {
+  if (polled_.contains(name)) {
     return;
   }
   for (const auto& [token, waiter] : waiters_) {
@@ -78,9 +78,9 @@ void Wakes::PassOn(std::string_view name) {
   }
 }
 
-Status Wakes::AwaitLooking(std::string_view name, const Token& token, BootTime until,
-                           const std::stop_token& stop, const Looks& looks) {
-  for (milliseconds pause = kShortestLook;; pause = std::min(pause * 3 / 2, kLongestLook)) {
+Status Wakes::AwaitPolling(std::string_view name, const Token& token, BootTime until,
+                           const std::stop_token& stop, const TurnCheck& check) {
+  for (milliseconds pause = kShortestPoll;; pause = std::min(pause * 3 / 2, kLongestPoll)) {
     std::vector<Token> waiting;
     {
       MutexLock lock(mutex_);
@@ -90,31 +90,29 @@ Status Wakes::AwaitLooking(std::string_view name, const Token& token, BootTime u
         return {};
       }
       waiter->name = name;
-      const auto mine = [&, looked_at = &looked_at_] {
-        return waiter->woken || !looked_at->contains(name);
-      };
+      const auto mine = [&, polled = &polled_] { return waiter->woken || !polled->contains(name); };
       waiter->changed.wait_for(mutex_, stop, until - BootNow(), mine);
-      const bool look = !waiter->woken && !looked_at_.contains(name);
-      if (look) {
-        looked_at_.emplace(name);
+      const bool polls = !waiter->woken && !polled_.contains(name);
+      if (polls) {
+        polled_.emplace(name);
         waiter->changed.wait_for(mutex_, stop, std::min<microseconds>(pause, until - BootNow()),
                                  [&] { return waiter->woken; });
       }
       if (waiter->woken || stop.stop_requested() || BootNow() >= until) {
         waiter->woken = false;
         waiter->name.clear();
-        if (look) {
-          looked_at_.erase(looked_at_.find(name));
+        if (polls) {
+          polled_.erase(polled_.find(name));
         }
         PassOn(name);
         return {};
       }
-      if (!look) {
+      if (!polls) {
         continue;
       }
       waiting = WhoWaitsFor(name);
     }
-    const auto turns = looks(waiting);
+    const auto turns = check(waiting);
     MutexLock lock(mutex_);
     for (const Token& turn : turns.value_or(std::vector<Token>())) {
       if (const auto woken = Find(turn)) {
@@ -123,7 +121,7 @@ Status Wakes::AwaitLooking(std::string_view name, const Token& token, BootTime u
       }
     }
     // It looks again itself, after a longer pause.
-    looked_at_.erase(looked_at_.find(name));
+    polled_.erase(polled_.find(name));
     if (!turns) {
       PassOn(name);
       return turns.error();

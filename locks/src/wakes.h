@@ -24,7 +24,7 @@ namespace oncemq {
 class Wakes {
  public:
   // Whose turn it is now, of those; an Error if the store does not say.
-  using Looks = std::function<Result<std::vector<Token>>(const std::vector<Token>& waiting)>;
+  using TurnCheck = std::function<Result<std::vector<Token>>(const std::vector<Token>& waiting)>;
 
   // Before each request that may take a queue position: from now on a wake for this token is kept.
   void Expect(const Token& token);
@@ -37,8 +37,8 @@ class Wakes {
   void Await(const Token& token, BootTime until, const std::stop_token& stop);
   // The same where no other process tells anything: one of those who wait for a name here looks
   // again and again, less and less often, and passes that on when it goes.
-  Status AwaitLooking(std::string_view name, const Token& token, BootTime until,
-                      const std::stop_token& stop, const Looks& looks);
+  Status AwaitPolling(std::string_view name, const Token& token, BootTime until,
+                      const std::stop_token& stop, const TurnCheck& check);
 
  private:
   struct Waiter {
@@ -53,7 +53,7 @@ class Wakes {
 
   Mutex mutex_;
   std::map<Token, std::shared_ptr<Waiter>> waiters_ GUARDED_BY(mutex_);
-  std::set<std::string, std::less<>> looked_at_ GUARDED_BY(mutex_);  // names
+  std::set<std::string, std::less<>> polled_ GUARDED_BY(mutex_);  // names
 };
 
 }  // namespace oncemq

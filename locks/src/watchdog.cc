@@ -52,7 +52,7 @@ void Watchdog::End() {
     ending_ = true;
     for (auto& [token, watched] : holds_) {
       watched.state.End(LeaseLoss::kClosed);
-      LookAt(watched, clock_.Boot());
+      Check(watched, clock_.Boot());
       held.push_back(watched.hold);
     }
     holds_.clear();
@@ -203,7 +203,7 @@ void Watchdog::EndAt(const std::shared_ptr<Hold>& hold, BootTime end) {
   if (hold->lost.load() == LeaseLoss::kNot) {
     hold->safe_until.store(at->second.state.safe_until());
   }
-  LookAt(at->second, now);
+  Check(at->second, now);
 }
 
 void Watchdog::TakeBack(std::string_view name, const Token& token, milliseconds lease) {
@@ -230,7 +230,7 @@ void Watchdog::WatchTime() {
       ONCEMQ_CHECK(watched.due == due_.begin()->first, "a hold stands in due_ where it says");
       due_.erase(due_.begin());
       watched.due.reset();
-      LookAt(watched, now);
+      Check(watched, now);
     }
     std::erase_if(untold_, [this](std::stop_source& stop) { return stops_.Request(stop); });
     const bool idle = due_.empty() && untold_.empty();
@@ -253,11 +253,11 @@ void Watchdog::HoldsMayBeLost() {
   warned_at_ = now;
   for (auto& [token, watched] : holds_) {
     watched.state.Warned();
-    LookAt(watched, now);
+    Check(watched, now);
   }
 }
 
-void Watchdog::LookAt(Watched& watched, BootTime now) {
+void Watchdog::Check(Watched& watched, BootTime now) {
   const LeaseState::Due due = watched.state.At(now);
   if (due.lost) {
     TellLost(*watched.hold, *due.lost);

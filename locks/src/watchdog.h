@@ -64,7 +64,7 @@ class Watchdog final : private HoldListener {
   void HoldsMayBeLost() override;
   void WatchTime();
   void TalkToStore();
-  void LookAt(Watched& watched, BootTime now) REQUIRES(mutex_);
+  void Check(Watched& watched, BootTime now) REQUIRES(mutex_);
   void Place(Watched& watched) REQUIRES(mutex_);
   void TellLost(Hold& hold, LeaseLoss why) REQUIRES(mutex_);
   bool Unwatch(const std::shared_ptr<Hold>& hold) REQUIRES(mutex_);

@@ -88,7 +88,7 @@ void Watchdog::TryLater(const Renewals::Batch& holds) {
   for (const auto& hold : holds) {
     if (const auto at = holds_.find(hold->token); at != holds_.end()) {
       at->second.state.RenewalFailed(clock_.Boot());
-      LookAt(at->second, clock_.Boot());
+      Check(at->second, clock_.Boot());
     }
   }
 }
@@ -119,7 +119,7 @@ void Watchdog::Apply(const std::shared_ptr<Hold>& hold, Extended answer, BootTim
       !stops_.Request(hold->recalled)) {
     untold_.push_back(hold->recalled);
   }
-  LookAt(at->second, now);
+  Check(at->second, now);
 }
 
 void Watchdog::FreeSome(const OwedQueue::Batch& owed) {

@@ -66,8 +66,8 @@ inline Result<int64_t> Unknown(Window& window, int64_t from, int64_t to) {
     const std::string id = IdNumber(i);
     const std::string_view view = id;
     MarkerView marker;
-    if (Status looked = window.Peek({&view, 1}, {&marker, 1}); !looked) {
-      return looked.error();
+    if (Status peeked = window.Peek({&view, 1}, {&marker, 1}); !peeked) {
+      return peeked.error();
     }
     unknown += marker.state == MarkerState::kDone ? 0 : 1;
   }

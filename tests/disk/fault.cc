@@ -38,7 +38,7 @@ Fault& OfSyncs() {
 Fault& OfReads() {
   return Only<1>();
 }
-Fault& OfLooks() {
+Fault& OfStats() {
   return Only<2>();
 }
 Fault& OfWrites() {
@@ -61,7 +61,7 @@ EXPORTED size_t fread_unlocked(void* bytes, size_t size, size_t count, FILE* fil
   return oncemq::testing::OfReads().Meets(EIO) ? 0 : REAL(fread_unlocked)(bytes, size, count, file);
 }
 EXPORTED int stat(const char* path, struct stat* facts) {
-  return oncemq::testing::OfLooks().Meets(EIO) ? -1 : REAL(stat)(path, facts);
+  return oncemq::testing::OfStats().Meets(EIO) ? -1 : REAL(stat)(path, facts);
 }
 EXPORTED ssize_t write(int file, const void* bytes, size_t size) {
   const bool fails = file > STDERR_FILENO && oncemq::testing::OfWrites().Meets(ENOSPC);

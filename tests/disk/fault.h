@@ -50,14 +50,14 @@ class Failing {
 
 Fault& OfSyncs();
 Fault& OfReads();
-Fault& OfLooks();  // at what files there are, and how long they are
+Fault& OfStats();  // at what files there are, and how long they are
 Fault& OfWrites();
 Fault& OfMarks();  // what is written in its place, as only SYNCED is
 Fault& OfNames();  // another one for a file, or a second one
 
 using FailingSyncs = Failing<OfSyncs>;
 using FailingReads = Failing<OfReads>;
-using FailingLooks = Failing<OfLooks>;
+using FailingStats = Failing<OfStats>;
 using FailingWrites = Failing<OfWrites>;
 using FailingMarks = Failing<OfMarks>;
 using FailingNames = Failing<OfNames>;

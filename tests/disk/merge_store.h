@@ -38,7 +38,7 @@ inline LogTime Hour(int64_t number) {
 }
 
 // What a look answers.
-struct Looked {
+struct FoundRecord {
   std::string id;
   bool digest = false;
   Coordinates at;
@@ -46,7 +46,7 @@ struct Looked {
   uint32_t completer = 0;
   std::string result;
   LogTime filed;
-  bool operator==(const Looked&) const = default;
+  bool operator==(const FoundRecord&) const = default;
 };
 
 class MergeStore : public ::testing::Test {
@@ -61,7 +61,7 @@ class MergeStore : public ::testing::Test {
     ASSERT_TRUE(store) << ToString(store.error());
     store_ = *std::move(store);
     history_ = std::make_unique<History>(store_.get());
-    const Status opened = history_->Open(/*look=*/false);
+    const Status opened = history_->Open(/*read_only=*/false);
     ASSERT_TRUE(opened) << ToString(opened.error());
   }
 
@@ -97,27 +97,28 @@ class MergeStore : public ::testing::Test {
     Freeze(records, newest);
   }
 
-  Result<std::optional<Looked>> Look(const std::string& id, bool digest = false) {
-    HistoryLook look{.hash = hasher_(id), .id = id, .digest = digest};
-    if (Status found = history_->Find({&look, 1}); !found) {
+  Result<std::optional<FoundRecord>> LookUp(const std::string& id, bool digest = false) {
+    HistoryLookup lookup{.hash = hasher_(id), .id = id, .digest = digest};
+    if (Status found = history_->Find({&lookup, 1}); !found) {
       return found.error();
     }
-    if (!look.record) {
-      return std::optional<Looked>();
+    if (!lookup.record) {
+      return std::optional<FoundRecord>();
     }
-    return std::optional(Looked{std::string(look.record->id), look.record->digest, look.record->at,
-                                look.record->fingerprint, look.record->completer,
-                                std::string(look.record->result), look.filed});
+    return std::optional(FoundRecord{std::string(lookup.record->id), lookup.record->digest,
+                                     lookup.record->at, lookup.record->fingerprint,
+                                     lookup.record->completer, std::string(lookup.record->result),
+                                     lookup.filed});
   }
   // How many of [first, end) are known, each at its own offset.
   Result<int64_t> Known(int64_t first, int64_t end) {
     int64_t known = 0;
     for (int64_t i = first; i < end; i++) {
-      const auto looked = Look("id-" + std::to_string(i));
-      if (!looked) {
-        return looked.error();
+      const auto found = LookUp("id-" + std::to_string(i));
+      if (!found) {
+        return found.error();
       }
-      known += *looked && (*looked)->at.offset == i ? 1 : 0;
+      known += *found && (*found)->at.offset == i ? 1 : 0;
     }
     return known;
   }

@@ -60,7 +60,7 @@ TEST_F(DiskMerge, WhatAnyOfThemKnewTheMergedOneKnowsAlsoAfterTheNextOpening) {
   for (int opening = 0; opening < 2; opening++) {
     ExpectAllKnown();
     EXPECT_EQ(*Known(4 * kIds, 5 * kIds), 0);
-    EXPECT_EQ((*Look("id-3"))->filed, Hour(4)) << "it stays until the youngest has aged";
+    EXPECT_EQ((*LookUp("id-3"))->filed, Hour(4)) << "it stays until the youngest has aged";
     Reopen();
   }
   EXPECT_EQ(history_->buckets(), 1u);
@@ -90,15 +90,15 @@ TEST_F(DiskMerge, RecordsOfEveryKindAreTheSameAfterwards) {
   Freeze({{.id = digest, .at = {0, 0, 2}}}, Hour(3));
   Freeze({{.id = "first", .at = {0, 0, 0}}}, Hour(4));
   const auto all = [&] {
-    return std::vector{*Look("far"),  *Look("no log"), *Look(digest, true), *Look(digest),
-                       *Look("long"), *Look("first"),  *Look("none")};
+    return std::vector{*LookUp("far"),  *LookUp("no log"), *LookUp(digest, true), *LookUp(digest),
+                       *LookUp("long"), *LookUp("first"),  *LookUp("none")};
   };
   auto before = all();
   MergeAll(kFour);
   ASSERT_EQ(history_->buckets(), 1u);
-  for (auto& looked : before) {
-    if (looked) {
-      looked->filed = Hour(4);
+  for (auto& found : before) {
+    if (found) {
+      found->filed = Hour(4);
     }
   }
   EXPECT_EQ(all(), before);
@@ -118,12 +118,12 @@ TEST_F(DiskMerge, OneOfManyIdsKnowsThemAllAfterTheNextOpening) {
     }
     int64_t perhaps = 0;
     for (int64_t i = 4 * kMany; i < 4 * kMany + 10'000; i++) {
-      HistoryLook look;
+      HistoryLookup lookup;
       const std::string id = "id-" + std::to_string(i);
-      look.hash = hasher_(id);
-      look.id = id;
-      ASSERT_TRUE(history_->Find({&look, 1}));
-      perhaps += look.pages;
+      lookup.hash = hasher_(id);
+      lookup.id = id;
+      ASSERT_TRUE(history_->Find({&lookup, 1}));
+      perhaps += lookup.pages;
     }
     EXPECT_LE(perhaps, 40) << "of 10,000, for nothing";
     Reopen();
@@ -157,7 +157,7 @@ TEST_F(DiskMerge, OneOfManyBytesIsThereWholeOrNotAtAll) {
   Reopen();
   ASSERT_EQ(history_->buckets(), 1u);
   EXPECT_EQ(*Known(0, 4 * kLong), 4 * kLong);
-  EXPECT_EQ((*Look("id-77"))->result, result);
+  EXPECT_EQ((*LookUp("id-77"))->result, result);
 }
 
 TEST_F(DiskMerge, OfAnIdInSeveralTheRecordStaysThatALookAnswered) {
@@ -165,16 +165,16 @@ TEST_F(DiskMerge, OfAnIdInSeveralTheRecordStaysThatALookAnswered) {
   Freeze({{.id = "twice", .at = {0, 0, 20}}}, Hour(4));
   Freeze({{.id = "twice", .at = {0, 0, 30}}, {.id = "old", .at = {0, 0, 31}}}, Hour(3));
   Freeze({{.id = "new", .at = {0, 0, 40}}}, Hour(5));
-  const auto twice = *Look("twice");
-  const auto old = *Look("old");
+  const auto twice = *LookUp("twice");
+  const auto old = *LookUp("old");
   ASSERT_TRUE(twice && old);
   EXPECT_EQ(twice->at.offset, 20) << "of the bucket that stays longest";
   EXPECT_EQ(old->at.offset, 31);
   MergeAll(kFour);
   ASSERT_EQ(history_->buckets(), 1u);
   EXPECT_EQ(history_->ids(), 3u) << "each of them once";
-  EXPECT_EQ((*Look("twice"))->at, twice->at);
-  EXPECT_EQ((*Look("old"))->at, old->at);
+  EXPECT_EQ((*LookUp("twice"))->at, twice->at);
+  EXPECT_EQ((*LookUp("old"))->at, old->at);
 }
 
 TEST_F(DiskMerge, AKillBehindAnyStepLeavesTheOldOnesOrTheNewOne) {
@@ -368,7 +368,7 @@ TEST_F(DiskMerge, AFilterThatIsNotWhatItShouldBeIsToldAtTheOpening) {
     wrong ? batch.Put(kHistory, filter, *wrong) : batch.Delete(kHistory, filter);
     ASSERT_TRUE(store_->Write(batch, /*sync=*/false));
     History again(store_.get());
-    const Status opened = again.Open(/*look=*/true);
+    const Status opened = again.Open(/*read_only=*/true);
     ASSERT_FALSE(opened);
     EXPECT_EQ(opened.error().code, Code::kCorrupt);
   }

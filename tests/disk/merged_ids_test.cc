@@ -27,19 +27,19 @@ class Side {
     ids_ =
         std::make_unique<FinishedIds>(store_.get(), hasher_, generation_, mutex_, memory_, rules_);
     MutexLock lock(mutex_);
-    const Status opened = ids_->Open(/*look=*/false);
+    const Status opened = ids_->Open(/*read_only=*/false);
     ASSERT_TRUE(opened) << ToString(opened.error());
   }
 
   // As a window does with an id that was finished, or came again.
   void Take(const std::string& id, int64_t offset, LogTime time) {
     MutexLock lock(mutex_);
-    HistoryLook look{.hash = hasher_(id), .id = id};
-    ASSERT_TRUE(ids_->Find({&look, 1}));
-    if (!look.record) {
-      ids_->Append({.id = id, .at = {0, 0, offset}, .completer = 3}, look.hash, time);
-    } else if (time > look.filed) {
-      ids_->Append(*look.record, look.hash, time);
+    HistoryLookup lookup{.hash = hasher_(id), .id = id};
+    ASSERT_TRUE(ids_->Find({&lookup, 1}));
+    if (!lookup.record) {
+      ids_->Append({.id = id, .at = {0, 0, offset}, .completer = 3}, lookup.hash, time);
+    } else if (time > lookup.filed) {
+      ids_->Append(*lookup.record, lookup.hash, time);
     }
     if (ids_->staged()) {
       RocksBatch batch = store_->NewBatch();
@@ -48,18 +48,18 @@ class Side {
       ASSERT_TRUE(ids_->Written());
     }
   }
-  std::optional<Looked> Look(const std::string& id) {
+  std::optional<FoundRecord> LookUp(const std::string& id) {
     MutexLock lock(mutex_);
-    HistoryLook look{.hash = hasher_(id), .id = id};
-    const Status found = ids_->Find({&look, 1});
+    HistoryLookup lookup{.hash = hasher_(id), .id = id};
+    const Status found = ids_->Find({&lookup, 1});
     EXPECT_TRUE(found) << ToString(found.error());
-    if (!found || !look.record) {
+    if (!found || !lookup.record) {
       return std::nullopt;
     }
-    return Looked{.id = std::string(look.record->id),
-                  .at = look.record->at,
-                  .completer = look.record->completer,
-                  .filed = look.filed};
+    return FoundRecord{.id = std::string(lookup.record->id),
+                       .at = lookup.record->at,
+                       .completer = lookup.record->completer,
+                       .filed = lookup.filed};
   }
   void Forget(LogTime limit) {
     ProgressTable progress;
@@ -132,7 +132,7 @@ TEST_F(DiskMergedIds, AWindowThatMergesAnswersAsOneThatDoesNot) {
       const auto number = copy ? random() % static_cast<uint64_t>(i + 1) : static_cast<uint64_t>(i);
       const std::string id = "id-" + std::to_string(number);
       const LogTime time = Hour(i + static_cast<int64_t>(random() % 40));
-      if (plain.Look(id).has_value() != merges.Look(id).has_value()) {
+      if (plain.LookUp(id).has_value() != merges.LookUp(id).has_value()) {
         continue;  // forgotten there, and known for longer here
       }
       merges.Take(id, i, time);
@@ -151,8 +151,8 @@ TEST_F(DiskMergedIds, AWindowThatMergesAnswersAsOneThatDoesNot) {
     }
     merges.AwaitMerges();
     for (uint64_t i = 0; i < latest.size(); i++) {
-      const auto here = merges.Look("id-" + std::to_string(i));
-      const auto there = plain.Look("id-" + std::to_string(i));
+      const auto here = merges.LookUp("id-" + std::to_string(i));
+      const auto there = plain.LookUp("id-" + std::to_string(i));
       if (latest[i] >= horizon) {
         ASSERT_TRUE(here && there) << i << " is forgotten too early";
         EXPECT_GE(here->filed, latest[i]) << i << " will go too early";
@@ -180,11 +180,11 @@ TEST_F(DiskMergedIds, AThousandGenerationsLeaveAFewBuckets) {
   }
   EXPECT_LE(most, 16u);
   for (int64_t i = 0; i < 8'000; i++) {
-    ASSERT_TRUE(side.Look("id-" + std::to_string(i))) << i;
+    ASSERT_TRUE(side.LookUp("id-" + std::to_string(i))) << i;
   }
   side.Open();
   for (int64_t i = 0; i < 8'000; i += 7) {
-    ASSERT_TRUE(side.Look("id-" + std::to_string(i))) << i;
+    ASSERT_TRUE(side.LookUp("id-" + std::to_string(i))) << i;
   }
 }
 
@@ -202,7 +202,7 @@ TEST_F(DiskMergedIds, ManyBucketsOfAFormerVersionAreMergedFromTheOpeningOn) {
   side.AwaitMerges();
   EXPECT_LE(side.buckets(), 13u);
   for (int64_t i = 0; i < 1'000; i++) {
-    ASSERT_TRUE(side.Look("id-" + std::to_string(i))) << i;
+    ASSERT_TRUE(side.LookUp("id-" + std::to_string(i))) << i;
   }
 }
 
@@ -241,7 +241,7 @@ TEST_F(DiskMergedIds, AMergeThatFailsIsTriedAgainAfterLongerAndLongerPauses) {
   }
   EXPECT_LE(side.buckets(), 9u);
   for (int64_t i = 0; i < next; i++) {
-    ASSERT_TRUE(side.Look("id-" + std::to_string(i))) << i;
+    ASSERT_TRUE(side.LookUp("id-" + std::to_string(i))) << i;
   }
 }
 

@@ -124,7 +124,7 @@ TEST_F(DiskReadErrors, AnOpeningThatCannotLookIsRefusedForAWhile) {
   int refused = 0;
   for (int after = 0, failed = 1; failed > 0; after++) {
     {
-      const FailingLooks failing(after, /*most=*/1);
+      const FailingStats failing(after, /*most=*/1);
       const auto opened = TryToOpen();
       failed = failing.failed();
       refused += opened ? 0 : 1;

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "disk_window.h"
-#include "oncemq/dedup/store_look.h"
+#include "oncemq/dedup/store_reader.h"
 #include "oncemq/dedup/store_stat.h"
 #include "support/temp_dir.h"
 
@@ -26,9 +26,9 @@ class DiskRemember : public ::testing::Test {
     return OpenLocalWindow(options, SystemClock::Instance());
   }
   RememberTimes InForce() const {
-    const auto look = StoreLook::Open(store_, SystemClock::Instance());
-    EXPECT_TRUE(look) << ToString(look.error());
-    return (*look)->Stat()->remembers;
+    const auto reader = StoreReader::Open(store_, SystemClock::Instance());
+    EXPECT_TRUE(reader) << ToString(reader.error());
+    return (*reader)->Stat()->remembers;
   }
 
   const TempDir directory_;

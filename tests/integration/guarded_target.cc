@@ -7,8 +7,8 @@ bool GuardedTarget::Store(uint32_t id, uint32_t member) {
   MutexLock lock(mutex_);
   const FileLock others(file_.fd());
   file_.ReadOn(effects_);
-  for (; looked_at_ < effects_.size(); looked_at_++) {
-    const uint32_t stored = effects_[looked_at_].id;
+  for (; read_to_ < effects_.size(); read_to_++) {
+    const uint32_t stored = effects_[read_to_].id;
     if (stored >= known_.size()) {
       known_.resize(stored + 1);
     }

@@ -36,7 +36,7 @@ class GuardedTarget {
   Mutex mutex_;
   std::vector<StoredEffect> effects_ GUARDED_BY(mutex_);
   std::vector<bool> known_ GUARDED_BY(mutex_);
-  size_t looked_at_ GUARDED_BY(mutex_) = 0;
+  size_t read_to_ GUARDED_BY(mutex_) = 0;
 };
 
 struct CallRecord {

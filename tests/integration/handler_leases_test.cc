@@ -42,7 +42,7 @@ class KafkaHandlerLeases : public KafkaRuntimeTest {
     return options;
   }
   static std::string NameOf(int32_t partition) { return "account/" + std::to_string(partition); }
-  size_t Parties(std::string_view name) const { return store_->Look(name)->parties.size(); }
+  size_t Parties(std::string_view name) const { return store_->Read(name)->parties.size(); }
   static uint32_t NumberOf(const Context& context) {
     return static_cast<uint32_t>(std::stoul(std::string(context.id())));
   }

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "guarded_target.h"
-#include "oncemq/dedup/store_look.h"
+#include "oncemq/dedup/store_reader.h"
 #include "oncemq/framework/commit_metadata.h"
 #ifdef ONCEMQ_WITH_POSTGRES
 #include "oncemq/dedup/postgres_window.h"
@@ -161,13 +161,14 @@ class KafkaUncleanEnd : public ::testing::TestWithParam<std::string> {
       window = *OpenRedisWindow(server_->url(), {.scope = setup_.group,
                                                  .level = Level::kOpaque,
                                                  .partition_owned = GetParam() == "opaque-redis",
-                                                 .look_only = true});
+                                                 .existing_only = true});
     }
 #endif
 #ifdef ONCEMQ_WITH_POSTGRES
     if (database_) {
       window = *OpenPostgresWindow(
-          database_->url(), {.scope = setup_.group, .level = Level::kOpaque, .look_only = true});
+          database_->url(),
+          {.scope = setup_.group, .level = Level::kOpaque, .existing_only = true});
     }
 #endif
     if (window) {
@@ -175,8 +176,8 @@ class KafkaUncleanEnd : public ::testing::TestWithParam<std::string> {
     }
     std::vector<UncertainRecord> all;
     for (const std::string& store : FindStores(dir_.path() / "stores")) {
-      const auto look = *StoreLook::Open(store, SystemClock::Instance());
-      const auto records = *look->ListUncertain({});
+      const auto reader = *StoreReader::Open(store, SystemClock::Instance());
+      const auto records = *reader->ListUncertain({});
       all.insert(all.end(), records.begin(), records.end());
     }
     return all;

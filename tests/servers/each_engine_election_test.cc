@@ -135,7 +135,7 @@ TEST_P(EachEngineElection, WhoStandsByLeadsInTimeWhenTheLeaderIsCutOffOrKilled) 
   ASSERT_TRUE(engine.has_value()) << ToString(engine.error());
   const bool lines = (*engine)->capabilities().fair;
   ASSERT_TRUE(Eventually(kPatience, [&] {
-    const auto view = (*engine)->Look("leader");
+    const auto view = (*engine)->Read("leader");
     return !lines || (view && view->parties.size() > 1);
   })) << "nobody stands by";
   const size_t terms = one->Terms().size();

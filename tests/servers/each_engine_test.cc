@@ -60,7 +60,7 @@ TEST_P(EachEngine, ASwitchboardComesToItAndAskingLeavesNoTrace) {
   locks->reset();  // it asks again and again
   const auto engine = OpenLockEngine(address_);
   ASSERT_TRUE(engine.has_value()) << ToString(engine.error());
-  const auto seen = (*engine)->Look("oncemq/question");
+  const auto seen = (*engine)->Read("oncemq/question");
   ASSERT_TRUE(seen.has_value()) << ToString(seen.error());
   EXPECT_TRUE(seen->parties.empty());
 }

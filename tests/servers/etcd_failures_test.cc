@@ -35,14 +35,14 @@ TEST_F(EtcdFailuresTest, AnAskWhoseReplyWasLostIsRepeatedAndRecognisesItself) {
   const auto lost = locks_->Request(request);
   ASSERT_FALSE(lost.has_value());
   EXPECT_EQ(lost.error().effect, Effect::kUnknown);
-  const LockView view = *other_->Look("x");
+  const LockView view = *other_->Read("x");
   ASSERT_EQ(view.parties.size(), 1u) << "the store has granted it";
   network_->Set(TcpProxy::Mode::kPass);
   const LockAnswer again = Request(*locks_, request);
   EXPECT_EQ(again.kind, Kind::kGranted);
   EXPECT_EQ(again.fence, view.parties[0].fence);
   EXPECT_EQ(*Free(*locks_, request), Freed::kYes);
-  EXPECT_TRUE(other_->Look("x")->parties.empty());
+  EXPECT_TRUE(other_->Read("x")->parties.empty());
 }
 
 TEST_F(EtcdFailuresTest, AnAskThatIsInDoubtEndsByItself) {
@@ -52,7 +52,7 @@ TEST_F(EtcdFailuresTest, AnAskThatIsInDoubtEndsByItself) {
   ASSERT_FALSE(locks_->Request(New("x", kLease)).has_value());
   network_->Set(TcpProxy::Mode::kPass);
   EXPECT_TRUE(Eventually(kLong, [&] {
-    const auto view = other_->Look("x");
+    const auto view = other_->Read("x");
     return view && view->parties.empty();
   }));
 }
@@ -100,7 +100,7 @@ TEST_F(EtcdFailuresTest, AnAskThatTheNetworkKeptIsVoidOnceItsTokenWasFreed) {
     const auto late = client->Run(EtcdRequestTxn(keys, request, key, ticket, way, 9));
     ASSERT_TRUE(late.has_value()) << ToString(late.error());
     EXPECT_FALSE(late->succeeded);
-    EXPECT_TRUE(locks_->Look("x")->parties.empty());
+    EXPECT_TRUE(locks_->Read("x")->parties.empty());
   }
   EXPECT_EQ(Request(*locks_, New()).kind, Kind::kGranted);
 }
@@ -162,7 +162,7 @@ TEST_F(EtcdFailuresTest, AWaiterGetsItsTurnAfterTheServerWasAway) {
   ASSERT_TRUE(holder);
   std::jthread waits([&] { EXPECT_TRUE(Acquired()); });
   ASSERT_TRUE(Eventually(kLong, [&] {
-    const auto view = locks_->Look("x");
+    const auto view = locks_->Read("x");
     return view && view->parties.size() == 2;
   }));
   server_->Kill9();

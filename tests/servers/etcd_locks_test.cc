@@ -40,7 +40,7 @@ TEST_F(EtcdLocksTest, AnEngineThatGoesFreesWhatItHeld) {
   ASSERT_EQ(Request(*other, New()).kind, Kind::kGranted);
   ASSERT_EQ(Request(*locks_, New()).kind, Kind::kQueued);
   other.reset();
-  const LockView view = *locks_->Look("x");
+  const LockView view = *locks_->Read("x");
   ASSERT_EQ(view.parties.size(), 1u);
   EXPECT_TRUE(view.parties[0].holds);
 }
@@ -68,7 +68,7 @@ TEST_F(EtcdLocksTest, HostileNamesAreNames) {
   std::sort(in_order.begin(), in_order.end());
   EXPECT_EQ(*locks_->Names("", 100), in_order);
   for (const AcquireRequest& request : requests) {
-    EXPECT_EQ(locks_->Look(request.name)->parties.size(), 1u);
+    EXPECT_EQ(locks_->Read(request.name)->parties.size(), 1u);
     EXPECT_EQ(*Extend(*locks_, request), Extended::kYes);
     EXPECT_EQ(*Free(*locks_, request), Freed::kYes);
   }
@@ -130,7 +130,7 @@ TEST_F(EtcdLocksTest, TwoOfOneSessionExcludeEachOtherAndATryLeavesTheWaiterItsPl
   AcquireRequest again = waiter;
   again.queue = false;
   EXPECT_EQ(Request(*locks_, again).kind, Kind::kBusy);
-  EXPECT_EQ(locks_->Look("x")->parties.size(), 2u);
+  EXPECT_EQ(locks_->Read("x")->parties.size(), 2u);
   ASSERT_EQ(*Free(*locks_, holder), Freed::kYes);
   EXPECT_EQ(Request(*locks_, tries).kind, Kind::kBusy) << "it is the turn of the one that waits";
   EXPECT_EQ(Request(*locks_, waiter).kind, Kind::kGranted);
@@ -205,7 +205,7 @@ TEST_F(EtcdLocksTest, AHoldWhoseSessionWasTakenAwayIsGoneAndAskedForAnew) {
   const LockAnswer again = Request(*locks_, holder);
   ASSERT_EQ(again.kind, Kind::kGranted) << "the former key is no hold of the new session";
   EXPECT_GT(again.fence, fence);
-  EXPECT_EQ(locks_->Look("x")->parties.size(), 1u);
+  EXPECT_EQ(locks_->Read("x")->parties.size(), 1u);
   EXPECT_EQ(*Extend(*locks_, holder), Extended::kYes);
   EXPECT_EQ(*Free(*locks_, holder), Freed::kYes);
 }
@@ -221,7 +221,7 @@ TEST_F(EtcdLocksTest, WaitersAreLimited) {
   ASSERT_FALSE(third.has_value());
   EXPECT_EQ(third.error().code, Code::kFull);
   EXPECT_EQ(Request(*locks, second).kind, Kind::kQueued) << "who waits already is not too many";
-  EXPECT_EQ(locks->Look("x")->parties.size(), 3u) << "nothing is left behind";
+  EXPECT_EQ(locks->Read("x")->parties.size(), 3u) << "nothing is left behind";
 }
 
 TEST_F(EtcdLocksTest, AHandOverToOneOfTwentyWakesOneOnly) {
@@ -269,7 +269,7 @@ TEST_F(EtcdLocksTest, ALineOfHundredsIsServedInItsOrder) {
       served.push_back(lease->fence());
     });
   }
-  while (locks_->Look("x")->parties.size() <= kWaiters) {
+  while (locks_->Read("x")->parties.size() <= kWaiters) {
     std::this_thread::yield();
   }
   holder->Release();

@@ -270,9 +270,9 @@ TEST_F(LockSwitchCommand, AWatchCountsDownAndEndsWithTheSwitch) {
   EXPECT_EQ(watched.code, 0) << watched.err;
   std::istringstream lines(watched.out);
   int64_t before = std::numeric_limits<int64_t>::max();
-  int looks = 0;
+  int reads = 0;
   nlohmann::json told;
-  for (std::string line; std::getline(lines, line); looks++) {
+  for (std::string line; std::getline(lines, line); reads++) {
     told = nlohmann::json::parse(line);
     if (told["phase"] != "single") {
       const int64_t left = told["left_ms"];
@@ -280,7 +280,7 @@ TEST_F(LockSwitchCommand, AWatchCountsDownAndEndsWithTheSwitch) {
       before = left;
     }
   }
-  EXPECT_GE(looks, 4) << "of 5 s";
+  EXPECT_GE(reads, 4) << "of 5 s";
   EXPECT_EQ(told["in_force"], "b") << "the last line";
   EXPECT_EQ(Switch("--watch --first-epoch 9").code, 2);
 }

@@ -178,7 +178,7 @@ TEST_F(MemcachedLocksTest, AHoldThatEndedIsNotExtendedThoughTheServerHasItStill)
   ASSERT_EQ(AnswerKind(*locks_, request), Kind::kGranted);
   SleepFor(milliseconds(210));
   EXPECT_EQ(Extend(*locks_, request), Extended::kGone);
-  EXPECT_TRUE(locks_->Look("x")->parties.empty());
+  EXPECT_TRUE(locks_->Read("x")->parties.empty());
 }
 
 // A former holder's release that comes late finds another one, also one of another process.
@@ -204,7 +204,7 @@ TEST_F(MemcachedLocksTest, AFullServerFreesNobodyAndGrantsNothing) {
     const auto answer = other->Request(New());
     EXPECT_TRUE(!answer.has_value() || answer->kind == Kind::kBusy);
   }
-  ASSERT_EQ(other->Look("x")->parties.size(), 1u) << "the contender took the holder's place";
+  ASSERT_EQ(other->Read("x")->parties.size(), 1u) << "the contender took the holder's place";
   const auto elsewhere = other->Request(New(kLong, "y"));
   ASSERT_FALSE(elsewhere.has_value());
   EXPECT_EQ(elsewhere.error().code, Code::kFull);
@@ -222,7 +222,7 @@ TEST_F(MemcachedLocksTest, AHoldThatIsStoredIsTakenBackWhenTheAskFailsBehindIt) 
   ASSERT_FALSE(failed.has_value());
   EXPECT_EQ(failed.error().code, Code::kFull);
   EXPECT_EQ(failed.error().effect, Effect::kUnknown);
-  EXPECT_EQ(locks_->Look("x")->parties.size(), 1u);
+  EXPECT_EQ(locks_->Read("x")->parties.size(), 1u);
   EXPECT_EQ(Free(*locks_, request), Freed::kYes);
 }
 
@@ -240,7 +240,7 @@ TEST_F(MemcachedLocksTest, TwoNamesWithOneKeyAreNeverConfused) {
   const auto answer = locks_->Request(New(kLong, "b"));
   ASSERT_FALSE(answer.has_value());
   EXPECT_EQ(answer.error().code, Code::kCorrupt);
-  EXPECT_FALSE(locks_->Look("b").has_value());
+  EXPECT_FALSE(locks_->Read("b").has_value());
 }
 
 TEST_F(MemcachedLocksTest, EpochsHaveNothingToDoWithEachOtherAndNothingIsSealed) {
@@ -313,7 +313,7 @@ TEST_F(MemcachedLocksTest, AGrantWhoseReplyWasLostIsFoundAgainAndTakenBack) {
   const auto lost = locks->Request(request);
   ASSERT_FALSE(lost.has_value());
   EXPECT_EQ(lost.error().effect, Effect::kUnknown);
-  ASSERT_EQ(locks_->Look("x")->parties.size(), 1u);
+  ASSERT_EQ(locks_->Read("x")->parties.size(), 1u);
   network.Set(TcpProxy::Mode::kPass);
   EXPECT_EQ(AnswerKind(*locks, request), Kind::kGranted) << "it recognises itself";
   network.Set(TcpProxy::Mode::kSwallowReplies);
@@ -322,7 +322,7 @@ TEST_F(MemcachedLocksTest, AGrantWhoseReplyWasLostIsFoundAgainAndTakenBack) {
   EXPECT_FALSE(locks->Free({&claim, 1}, {&freed, 1}).has_value());
   network.Set(TcpProxy::Mode::kPass);
   static_cast<void>(Free(*locks, request));
-  EXPECT_TRUE(locks_->Look("x")->parties.empty());
+  EXPECT_TRUE(locks_->Read("x")->parties.empty());
 }
 
 TEST_F(MemcachedLocksTest, TwoEnginesThatFightForANameTakeTurns) {
@@ -369,9 +369,9 @@ TEST_F(MemcachedLocksTest, WhoOnlyLooksSeesWhatIsHeldInTheEpochOfTheSwitchboard)
   const auto holder = behind();
   AcquireRequest request = New(milliseconds(30'000));
   ASSERT_EQ(AnswerKind(*holder, request), Kind::kGranted);
-  const auto looks = behind();
-  EXPECT_EQ(looks->Look("x")->parties.size(), 1u);
-  EXPECT_EQ(*looks->Recall("x"), 1u);
+  const auto reader = behind();
+  EXPECT_EQ(reader->Read("x")->parties.size(), 1u);
+  EXPECT_EQ(*reader->Recall("x"), 1u);
   EXPECT_EQ(Extend(*holder, request), Extended::kRecalled);
 }
 

@@ -45,7 +45,7 @@ class Exhibit : public LockEngine {
   }
   Result<size_t> Recall(std::string_view) override { return size_t{0}; }
   Result<Freed> Evict(std::string_view, const Fence&) override { return Freed::kNotHeld; }
-  Result<LockView> Look(std::string_view) override { return LockView{}; }
+  Result<LockView> Read(std::string_view) override { return LockView{}; }
   Result<std::vector<std::string>> Names(std::string_view, size_t) override {
     return std::vector<std::string>();
   }

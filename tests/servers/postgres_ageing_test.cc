@@ -50,10 +50,10 @@ class PostgresAgeing : public ::testing::Test {
     return answer ? *std::move(answer) : SqlAnswer{};
   }
   OpenScope Opener(Level level) const {
-    return [this, level](const RememberTimes& times, bool look_only) {
+    return [this, level](const RememberTimes& times, bool existing_only) {
       auto options = Options(times.remember, times.skew);
       options.level = level;
-      options.look_only = look_only;
+      options.existing_only = existing_only;
       return OpenPostgresWindow(server_->url(), options);
     };
   }

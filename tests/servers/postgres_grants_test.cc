@@ -35,7 +35,7 @@ TEST_F(PostgresGrants, TheRowsOfOthersAreRefusedByTheServer) {
   const std::string address = AddressFor(catalogue_.stores.at("store"), "store", Reports());
   const auto copy = OpenLockEngine(address, "payments.refunds");
   ASSERT_TRUE(copy.has_value()) << ToString(copy.error());
-  EXPECT_TRUE((*copy)->Look("account/42")->parties.empty());
+  EXPECT_TRUE((*copy)->Read("account/42")->parties.empty());
   const auto client = Open(address);
   ASSERT_TRUE(client.has_value()) << ToString(client.error());
   for (const std::string_view statement :
@@ -51,7 +51,7 @@ TEST_F(PostgresGrants, TheRowsOfOthersAreRefusedByTheServer) {
                 done.error().message.find("must be owner") != std::string::npos)
         << ToString(done.error());
   }
-  EXPECT_EQ(theirs->Look("account/42")->parties.size(), 1u);
+  EXPECT_EQ(theirs->Read("account/42")->parties.size(), 1u);
 }
 
 TEST_F(PostgresGrants, ASwitchIsRecordedByTheApplicationItself) {

@@ -68,7 +68,7 @@ TEST_F(PostgresLocksTest, AWaiterWhoseWakesAreCutGetsItsTurn) {
       const auto lease = (*domain)->Acquire("x");
       EXPECT_TRUE(lease.has_value() && lease->has_value());
     });
-    ASSERT_TRUE(Eventually(kPatience, [&] { return (*locks)->Look("x")->parties.size() == 2; }));
+    ASSERT_TRUE(Eventually(kPatience, [&] { return (*locks)->Read("x")->parties.size() == 2; }));
     Terminate("query LIKE 'LISTEN%' OR query = 'SELECT 1'");
     EXPECT_EQ((*holder)->Release(), Released::kYes);
   }

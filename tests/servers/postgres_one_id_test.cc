@@ -25,12 +25,12 @@ class PostgresOneId : public ::testing::TestWithParam<Level> {
     client_ = *OpenPostgres(*ParsePostgresEndpoint(server_->url()));
     ASSERT_TRUE(MigratePostgresWindow(server_->url(), "oncemq"));
   }
-  Result<std::unique_ptr<Window>> Open(bool partition_owned, bool look_only = false) const {
+  Result<std::unique_ptr<Window>> Open(bool partition_owned, bool existing_only = false) const {
     return OpenPostgresWindow(server_->url(), {.scope = Scope(),
                                                .level = GetParam(),
                                                .partition_owned = partition_owned,
                                                .call = milliseconds(10'000),
-                                               .look_only = look_only});
+                                               .existing_only = existing_only});
   }
   std::string Scope() const { return "one id " + std::string(ToString(GetParam())) + test_; }
   // As the version before left it.
@@ -80,7 +80,7 @@ TEST_P(PostgresOneId, AScopeOfAnEarlierVersionKeepsItsIdsAndSaysSoOnce) {
   EXPECT_FALSE((*window)->capabilities().partition_owned);
   EXPECT_EQ(Claim(**window, here, 2), ClaimVerdict::kDuplicate) << "forgotten by the new version";
   EXPECT_EQ(Claim(**window, other_topic, 3), ClaimVerdict::kDuplicate);
-  EXPECT_TRUE(Open(/*partition_owned=*/true, /*look_only=*/true));
+  EXPECT_TRUE(Open(/*partition_owned=*/true, /*existing_only=*/true));
   const std::string said = log.End();
   const size_t first = said.find("the scope is of an earlier version");
   ASSERT_NE(first, std::string::npos) << said;

@@ -53,7 +53,7 @@ class RedisLocksTest : public ::testing::Test {
   }
   bool UntilTwoAreThere() {
     return Eventually(kPatience, [&] {
-      const auto view = locks_->Look("x");
+      const auto view = locks_->Read("x");
       return view && view->parties.size() == 2;
     });
   }
@@ -114,7 +114,7 @@ TEST_F(RedisLocksTest, WhatIsNotOursIsSaidAndNeitherGrantedNorChanged) {
     ASSERT_FALSE(lease.has_value());
     EXPECT_EQ(lease.error().code, Code::kCorrupt) << ToString(lease.error());
     EXPECT_EQ(lease.error().effect, Effect::kNone);
-    EXPECT_EQ(locks_->Look("x").error().code, Code::kCorrupt);
+    EXPECT_EQ(locks_->Read("x").error().code, Code::kCorrupt);
     EXPECT_EQ(Redis({"GET", "oncemq:lock:0::x"}), value);
   }
   Redis({"SET", "oncemq:lock:0::x", "-\x43\x30\0\0\0\0\0\0"s});  // 2^52

@@ -390,7 +390,7 @@ TEST_F(RedisOwned, ALookFromOutsideSeesWhatWasAnnounced) {
   ASSERT_TRUE(Announce(owner, 1'000));
   Finish(owner, 2'000, 1);
   auto options = Options();
-  options.look_only = true;
+  options.existing_only = true;
   const auto outside = OpenAt(server_->url(), options);
   const std::string known = Id(17);
   const std::string later = Id(2'000);

@@ -14,12 +14,12 @@ class RedisRemember : public RedisWindowTest {
  protected:
   OpenScope Opener(bool partition_owned) {
     Start();
-    return [this, partition_owned](const RememberTimes& times, bool look_only) {
+    return [this, partition_owned](const RememberTimes& times, bool existing_only) {
       auto options = Options();
       options.partition_owned = partition_owned;
       options.remember = times.remember;
       options.skew = times.skew;
-      options.look_only = look_only;
+      options.existing_only = existing_only;
       return OpenRedisWindow(server_->url(), options);
     };
   }

@@ -97,7 +97,7 @@ TEST_F(RedisSetBackTest, AHolderThatLivesGoesOn) {
   Start();
   ASSERT_EQ(Request(RequestOf(1, kLongLease)), Kind::kGranted);
   SetBack();
-  const auto left = locks_->Look("x")->parties.front().left;
+  const auto left = locks_->Read("x")->parties.front().left;
   EXPECT_LE(left, kLongLease);
   EXPECT_GT(left, kLongLease / 2);
   const LockClaim claim{"x", {1, 1}, kLongLease};
@@ -117,7 +117,7 @@ local raw = redis.call('GET', KEYS[1])
 redis.call('SET', KEYS[1], '!' .. raw:sub(2, 38) .. raw:sub(47), 'PX', 7200000)
 )lua";
   ASSERT_TRUE(client_->Run(RedisCommand{"EVAL", kWithout, "1", "oncemq:lock:0::x"}).has_value());
-  EXPECT_EQ(locks_->Look("x")->parties.front().who, "a test");
+  EXPECT_EQ(locks_->Read("x")->parties.front().who, "a test");
   EXPECT_EQ(Request(RequestOf(2, kShortLease, false)), Kind::kBusy);
   const LockClaim claim{"x", {1, 1}, kShortLease};
   Extended extended{};

@@ -68,8 +68,8 @@ class RedisTableTest : public ::testing::Test {
   // Fences have other numbers here and there: the first holder of each is meant.
   void Evict() {
     const std::string_view name = Name();
-    const LockView real = *locks_->Look(name);
-    const LockView model = table_.Look(name, kNow);
+    const LockView real = *locks_->Read(name);
+    const LockView model = table_.Read(name, kNow);
     if (!real.parties.empty() && real.parties.front().holds) {
       LockTable::Turns turns;
       ASSERT_EQ(*locks_->Evict(name, real.parties.front().fence),
@@ -78,8 +78,8 @@ class RedisTableTest : public ::testing::Test {
   }
   void Compare() {
     for (const std::string_view name : kNames) {
-      const LockView real = *locks_->Look(name);
-      const LockView model = table_.Look(name, kNow);
+      const LockView real = *locks_->Read(name);
+      const LockView model = table_.Read(name, kNow);
       ASSERT_EQ(real.parties.size(), model.parties.size());
       for (size_t i = 0; i < real.parties.size(); i++) {
         ASSERT_EQ(real.parties[i].holds, model.parties[i].holds);

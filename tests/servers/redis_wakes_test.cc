@@ -60,7 +60,7 @@ class RedisWakesTest : public ::testing::Test {
   }
   bool Wait(std::string_view name, size_t parties) {
     return Eventually(kWakePatience, [&] {
-      const auto view = engines_[0]->Look(name);
+      const auto view = engines_[0]->Read(name);
       return view && view->parties.size() == parties;
     });
   }

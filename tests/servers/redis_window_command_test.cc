@@ -269,7 +269,7 @@ TEST_F(RedisWindowCommand, OnlyAnOperatorShortensWhatAScopeRemembers) {
 }
 
 TEST_F(RedisWindowCommand, ShowAndStatReadRedisWithoutAService) {
-  ExpectNothingToLookAt(File());
+  ExpectNothingToRead(File());
   const std::string scope = std::string(", scope ") + kCommandScope + "\n";
   ExpectShownAndCounted(*Opened(), File(),
                         {.from = "# Read from Redis, prefix " + prefix_ + scope,

@@ -35,7 +35,7 @@ class RedisWindowTest : public ::testing::Test {
     return reply ? *std::move(reply) : RedisReply{};
   }
   // How many scripts have read ids.
-  int64_t Looks() {
+  int64_t IdReads() {
     const std::string stats = Redis({"INFO", "commandstats"}).text;
     const std::string_view mget = RedisInfo(stats, "cmdstat_mget");
     constexpr std::string_view kCalls = "calls=";

@@ -197,11 +197,11 @@ TEST_F(RedisWindowTest, AClaimThatWasJudgedTooEarlyIsJudgedAgain) {
   MarkerChange change{};
   ASSERT_TRUE(fast->Release({&doubt, 1}, {&change, 1}));
   proxy.Set(TcpProxy::Mode::kHoldReplies);
-  const int64_t before = Looks();
+  const int64_t before = IdReads();
   const ClaimRequest late = Request("x", 9);
   Result<ClaimAnswer> answer = Error{};
   std::thread copy([&] { answer = Claim(*slow, late); });
-  EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] { return Looks() != before; }));
+  EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] { return IdReads() != before; }));
   EXPECT_EQ(AnswerTo(*fast, Request("x", 5)), ClaimVerdict::kGranted);
   proxy.Set(TcpProxy::Mode::kPass);
   copy.join();
@@ -347,10 +347,10 @@ TEST_F(RedisWindowTest, ManyLongResultsComeInSeveralAnswers) {
       copy.token = {8, ++tokens_};
       copy.at.offset = 2;
     }
-    const int64_t before = Looks();
+    const int64_t before = IdReads();
     const Status told = window->Claim(claims, answers);
     ASSERT_TRUE(told) << ToString(told.error());
-    EXPECT_GE(Looks() - before, 4);
+    EXPECT_GE(IdReads() - before, 4);
     for (const ClaimAnswer& answer : answers) {
       ASSERT_EQ(answer.answer, ClaimVerdict::kDuplicate);
       EXPECT_EQ(answer.result, result);
@@ -457,10 +457,10 @@ TEST_F(RedisWindowTest, WhatIsMissingIsSaidWithItsRemedy) {
   longest = Options();
   longest.remember = milliseconds::max();
   expect(server_->url(), longest, "century");
-  auto looks = Options();
-  looks.look_only = true;
-  looks.scope = "nobody's";
-  EXPECT_EQ(OpenRedisWindow(server_->url(), looks).error().code, Code::kNotFound);
+  auto existing = Options();
+  existing.existing_only = true;
+  existing.scope = "nobody's";
+  EXPECT_EQ(OpenRedisWindow(server_->url(), existing).error().code, Code::kNotFound);
   const std::string address = server_->url().substr(std::string("redis://").size());
   Redis({"ACL", "SETUSER", "app", "on", ">secret", "~oncemq:*", "+@all", "-zadd"});
   expect("redis://app:secret@" + address, Options(), "ZADD");

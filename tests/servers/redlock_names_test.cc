@@ -108,7 +108,7 @@ TEST_F(RedlockNamesTest, WhateverBecameOfAHoldItsKeysGoByThemselves) {
         break;  // it dies
     }
   }
-  ASSERT_TRUE(locks->Look("n0").has_value());  // behind what each has yet to do
+  ASSERT_TRUE(locks->Read("n0").has_value());  // behind what each has yet to do
   // What one has lost returns to it with the next extension.
   ASSERT_TRUE(Client(0)->Run(RedisCommand{"FLUSHALL"}).has_value());
   std::vector<Extended> extended(lost.size());

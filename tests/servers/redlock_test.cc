@@ -109,7 +109,7 @@ TEST_F(RedlockTest, MastersKeepAHoldForLongerThanItsHolderCountsOnIt) {
   const auto locks = Open();
   const AcquireRequest request = New(std::chrono::hours(20));
   ASSERT_EQ(AnswerKind(*locks, request), Kind::kGranted);
-  EXPECT_GT(locks->Look("x")->parties.at(0).left, request.lease * 201 / 200);
+  EXPECT_GT(locks->Read("x")->parties.at(0).left, request.lease * 201 / 200);
 }
 
 TEST_F(RedlockTest, TwoMastersThatAreGoneHoldNobodyUp) {
@@ -126,7 +126,7 @@ TEST_F(RedlockTest, TwoMastersThatHangHoldNobodyUpAndAreToldLater) {
   (*masters_)[0].process().Pause();
   (*masters_)[1].process().Pause();
   TakeAndGiveBack(*locks);
-  EXPECT_TRUE(locks->Look("x")->parties.empty());
+  EXPECT_TRUE(locks->Read("x")->parties.empty());
   (*masters_)[0].process().Continue();
   (*masters_)[1].process().Continue();
   EXPECT_TRUE(Eventually(kPatience, [&] { return !HeldAt(0) && !HeldAt(1); }));
@@ -157,7 +157,7 @@ TEST_F(RedlockTest, WithoutAMajorityNothingIsGrantedAndNothingLeftBehind) {
     EXPECT_FALSE(HeldAt(4));
   }
   EXPECT_FALSE(locks->Seal(1).has_value());
-  EXPECT_FALSE(locks->Look("x").has_value());
+  EXPECT_FALSE(locks->Read("x").has_value());
   EXPECT_FALSE(locks->Names("", 10).has_value());
   const auto late = OpenRedlock(masters_->url(), Patient());
   ASSERT_FALSE(late.has_value());
@@ -191,7 +191,7 @@ TEST_F(RedlockTest, AVoteThatSplitIsNobodysAndTheNameComesFree) {
   UntilHeldAt({2, 3, 4});
   Forget({4});
   EXPECT_EQ(AnswerKind(*locks, three), Kind::kBusy);
-  EXPECT_TRUE(locks->Look("x")->parties.empty());
+  EXPECT_TRUE(locks->Read("x")->parties.empty());
   EXPECT_EQ(Extend(*locks, one), Extended::kGone);
   EXPECT_EQ(Extend(*locks, two), Extended::kGone);
   EXPECT_EQ(AnswerKind(*locks, three), Kind::kGranted) << "what was of no use is given back";

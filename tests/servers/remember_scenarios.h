@@ -17,7 +17,7 @@ namespace oncemq::testing {
 
 // Opens the scope of the present test.
 using OpenScope =
-    std::function<Result<std::unique_ptr<Window>>(const RememberTimes& times, bool look_only)>;
+    std::function<Result<std::unique_ptr<Window>>(const RememberTimes& times, bool existing_only)>;
 
 // A process that owns partition 3.
 //
@@ -96,11 +96,11 @@ inline void ExpectShorterTimesAreRefused(const OpenScope& open) {
                 ::testing::AllOf(::testing::HasSubstr("has remember 168h, skew 1m; "),
                                  ::testing::HasSubstr("asks for remember "),
                                  ::testing::HasSubstr("`oncemq window shorten ")));
-    const auto look = open(shorter, true);
-    ASSERT_TRUE(look) << "it forgets nothing: " << ToString(look.error());
-    EXPECT_EQ(*(*look)->Remember(RememberChange::kNone), week);
-    EXPECT_EQ((*look)->Remember(RememberChange::kCheck).error().code, Code::kInvalid);
-    EXPECT_EQ((*look)->Remember(RememberChange::kExtend).error().code, Code::kInvalid);
+    const auto existing = open(shorter, true);
+    ASSERT_TRUE(existing) << "it forgets nothing: " << ToString(existing.error());
+    EXPECT_EQ(*(*existing)->Remember(RememberChange::kNone), week);
+    EXPECT_EQ((*existing)->Remember(RememberChange::kCheck).error().code, Code::kInvalid);
+    EXPECT_EQ((*existing)->Remember(RememberChange::kExtend).error().code, Code::kInvalid);
   }
   EXPECT_EQ(InForce(*first), week) << "a refused opening changes nothing";
   EXPECT_TRUE(open(week, false));
@@ -131,8 +131,8 @@ inline void ExpectLongerTimesHoldForAll(const OpenScope& open) {
                                  ::testing::HasSubstr("a start with a longer time raises it")));
     EXPECT_EQ(InForce(member.window()), longer);
   }
-  const auto look = *open(hour, true);
-  EXPECT_EQ(*look->Remember(RememberChange::kReplace), hour) << "an operator lowers it for all";
+  const auto existing = *open(hour, true);
+  EXPECT_EQ(*existing->Remember(RememberChange::kReplace), hour) << "an operator lowers it for all";
   EXPECT_EQ(InForce(member.window()), hour);
   member.Commit(5, hours(300));
   EXPECT_EQ(member.Claim("x", 1), ClaimVerdict::kOutsideWindow);

@@ -12,12 +12,12 @@
 namespace oncemq::testing {
 namespace {
 
-constexpr int kLookEveryMs = 20;
+constexpr int kPollEveryMs = 20;
 constexpr int kDrips = 600;
 
 bool Readable(int fd) {
   pollfd waits{fd, POLLIN, 0};
-  return poll(&waits, 1, kLookEveryMs) > 0;
+  return poll(&waits, 1, kPollEveryMs) > 0;
 }
 
 void Send(int connection, const std::string& bytes) {

@@ -68,7 +68,7 @@ class ServerWindowFixture : public Command {
     EXPECT_EQ(service.Terminate(std::chrono::seconds(20)), 5) << "no broker is there";
   }
 
-  void ExpectNothingToLookAt(const std::string& file) const {
+  void ExpectNothingToRead(const std::string& file) const {
     for (const char* command : {"window show x -c ", "window stat -c "}) {
       const Ended unopened = Run(command + file);
       EXPECT_EQ(unopened.code, 2) << command;

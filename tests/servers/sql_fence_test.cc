@@ -27,7 +27,7 @@ class SqlFenceTest : public SqlTest {
   }
   // Each takes the name from the one before.
   Lease Taken(const std::string& name = "x") {
-    const auto view = domain_->engine().Look(name);
+    const auto view = domain_->engine().Read(name);
     for (const LockView::Party& party : view->parties) {
       EXPECT_TRUE(domain_->engine().Evict(name, party.fence));
     }

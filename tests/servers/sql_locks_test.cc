@@ -38,7 +38,7 @@ class SqlLocksTest : public SqlTest {
   }
   static bool Waits(LockEngine& locks, size_t parties = 2) {
     return Eventually(kPatience, [&] {
-      const auto view = locks.Look("x");
+      const auto view = locks.Read("x");
       return view.has_value() && view->parties.size() == parties;
     });
   }
@@ -143,7 +143,7 @@ TEST_P(SqlLocksTest, WaitersAreLimited) {
   const auto third = locks->Request(RequestOf(3));
   ASSERT_FALSE(third.has_value());
   EXPECT_EQ(third.error().code, Code::kFull);
-  EXPECT_EQ(locks->Look("x")->parties.size(), 2u);
+  EXPECT_EQ(locks->Read("x")->parties.size(), 2u);
   const auto second = locks->Request(RequestOf(2));
   ASSERT_TRUE(second.has_value()) << "who waits already may ask again";
   EXPECT_EQ(second->kind, LockAnswer::Kind::kQueued);
@@ -224,7 +224,7 @@ TEST_P(SqlLocksTest, AClientWhoseNetworkIsSilentKeepsNobodyFromAnything) {
   TcpProxy proxy(world_->port());
   const auto locks = OpenLocksAt(proxy.port(), milliseconds(3'000));
   ASSERT_TRUE(locks);
-  ASSERT_TRUE(locks->Look("x"));
+  ASSERT_TRUE(locks->Read("x"));
   proxy.Set(TcpProxy::Mode::kSilent);
   const BootTime began = SystemClock::Instance().Boot();
   std::jthread hangs([&] {
@@ -287,7 +287,7 @@ TEST_P(SqlLocksTest, AnAskWhoseAnswersAreLostIsRepeatedAndIsTheSameOne) {
   const auto again = locks->Request(RequestOf(1));
   ASSERT_TRUE(again.has_value()) << ToString(again.error());
   EXPECT_EQ(again->fence, first->fence);
-  EXPECT_EQ(locks->Look("x")->parties.size(), 1u);
+  EXPECT_EQ(locks->Read("x")->parties.size(), 1u);
 }
 
 TEST_P(SqlLocksTest, AHolderIsToldInTimeWhenTheServerHangs) {

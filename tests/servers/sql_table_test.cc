@@ -111,8 +111,8 @@ class SqlHistoryTest : public SqlTableTest {
   // Fences have other numbers here and there: the first holder of each is meant.
   void Evict() {
     const std::string name = Name();
-    const LockView real = *locks_->Look(name);
-    const LockView model = table_.Look(name, now_);
+    const LockView real = *locks_->Read(name);
+    const LockView model = table_.Read(name, now_);
     if (!real.parties.empty() && real.parties.front().holds) {
       LockTable::Turns turns;
       ASSERT_EQ(*locks_->Evict(name, real.parties.front().fence),
@@ -121,8 +121,8 @@ class SqlHistoryTest : public SqlTableTest {
   }
   void Compare() {
     for (const std::string& name : names_) {
-      const LockView real = *locks_->Look(name);
-      const LockView model = table_.Look(name, now_);
+      const LockView real = *locks_->Read(name);
+      const LockView model = table_.Read(name, now_);
       ASSERT_EQ(real.parties.size(), model.parties.size());
       for (size_t i = 0; i < real.parties.size(); i++) {
         ASSERT_EQ(real.parties[i].holds, model.parties[i].holds);

@@ -105,7 +105,7 @@ class GrantsTest : public ::testing::Test {
       }
     });
     ASSERT_TRUE(Eventually(kGrantPatience, [&] {
-      const auto view = one.Look(holder.name);
+      const auto view = one.Read(holder.name);
       return view && view->parties.size() == 2;
     }));
     EXPECT_EQ(*one.Names("", 10), std::vector<std::string>{"account/42"});
@@ -120,7 +120,7 @@ class GrantsTest : public ::testing::Test {
     EXPECT_TRUE(Eventually(kGrantPatience, [&] { return has.load(); })) << "nobody was woken";
     waits.request_stop();
     waits.join();
-    const auto view = one.Look(holder.name);
+    const auto view = one.Read(holder.name);
     ASSERT_TRUE(view.has_value() && view->parties.size() == 1);
     EXPECT_EQ(*one.Evict(holder.name, view->parties[0].fence), Freed::kYes);
     EXPECT_EQ(*one.Seal(0), 0u);
@@ -165,7 +165,7 @@ class GrantsTest : public ::testing::Test {
     Freed freed{};
     keep(locks.Request(request));
     keep(locks.Free({&claim, 1}, {&freed, 1}));
-    keep(locks.Look(request.name));
+    keep(locks.Read(request.name));
     keep(locks.Recall(request.name));
     keep(locks.Evict(request.name, {0, 1}));
     keep(locks.Seal(9));

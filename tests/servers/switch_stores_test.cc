@@ -226,7 +226,7 @@ TEST_P(SwitchStores, AConfigurationIsFollowedAgainWhenItsPlaceIsReachedAgain) {
   const std::string by_network =
       std::string(address_).replace(port, end, std::to_string(network.port()));
   const auto p = ConfigWatch::Open(address_, name_);
-  const auto q = ConfigWatch::Open(by_network, name_, {.look = milliseconds(1'000)});
+  const auto q = ConfigWatch::Open(by_network, name_, {.read_every = milliseconds(1'000)});
   ASSERT_TRUE(p.has_value() && q.has_value());
   ASSERT_TRUE(*(*p)->Set("one", 0));
   const std::chrono::seconds a_minute(60);

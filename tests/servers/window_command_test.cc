@@ -168,7 +168,7 @@ TEST_F(WindowCommand, MigratePrintsWhatItApplies) {
 
 TEST_F(WindowCommand, ShowAndStatReadTheDatabaseWithoutAService) {
   ASSERT_TRUE(MigratePostgresWindow(server_->url(), schema_));
-  ExpectNothingToLookAt(File());
+  ExpectNothingToRead(File());
   ExpectShownAndCounted(
       *Opened(), File(),
       {.from = "# Read from the database, schema " + schema_ + ", scope " + kCommandScope + "\n",

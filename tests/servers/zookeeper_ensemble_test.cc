@@ -83,7 +83,7 @@ TEST_F(ZooKeeperEnsembleTest, AServerThatLostItsEnsembleConfirmsNothing) {
   }
   EXPECT_EQ(Run(*reader, {.path = "/oncemq"}).kind, ZooKeeperReply::Kind::kDone);
   EXPECT_FALSE(Extend(*locks, holder).has_value());
-  EXPECT_FALSE(locks->Look("x").has_value());
+  EXPECT_FALSE(locks->Read("x").has_value());
   EXPECT_FALSE(locks->Request(RequestOf(3, "y", kLong)).has_value());
   for (const auto& server : servers_) {
     server->process().Continue();

@@ -83,7 +83,7 @@ class ZooKeeperLocksTest : public ::testing::Test {
     return done ? Result(answer) : done.error();
   }
   static size_t Parties(LockEngine& locks, std::string_view name = "x") {
-    const auto view = locks.Look(name);
+    const auto view = locks.Read(name);
     EXPECT_TRUE(view.has_value()) << ToString(view.error());
     return view ? view->parties.size() : 99;
   }

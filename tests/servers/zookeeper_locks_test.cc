@@ -54,11 +54,11 @@ TEST_F(ZooKeeperLocksTest, AnyBytesAreAName) {
 TEST_F(ZooKeeperLocksTest, AQuestionForANameThatIsTooLongIsRefusedHere) {
   const Locks locks = OpenLocks();
   const std::string name(size_t{1} << 20, 'n');
-  for (const Error& asked : {locks->Look(name).error(), locks->Recall(name).error(),
+  for (const Error& asked : {locks->Read(name).error(), locks->Recall(name).error(),
                              locks->Evict(name, Fence{1, 1}).error()}) {
     EXPECT_EQ(asked.code, Code::kInvalid);
   }
-  EXPECT_TRUE(locks->Look("x").has_value()) << "and nobody else is cut off";
+  EXPECT_TRUE(locks->Read("x").has_value()) << "and nobody else is cut off";
 }
 
 TEST_F(ZooKeeperLocksTest, ManyNamesThatWereHeldOnceLeaveNothing) {
@@ -100,7 +100,7 @@ TEST_F(ZooKeeperLocksTest, AFenceIsTheChangeThatMadeItsNodeWhateverComesAndGoesB
     ASSERT_EQ(answer->kind, Kind::kGranted);
     EXPECT_GT(answer->fence, last);
     last = answer->fence;
-    const auto view = locks->Look("x");
+    const auto view = locks->Read("x");
     ASSERT_TRUE(view.has_value() && view->parties.size() == 1);
     EXPECT_EQ(view->parties[0].fence, answer->fence);
     EXPECT_EQ(*Free(*locks, RequestOf(i)), Freed::kYes);

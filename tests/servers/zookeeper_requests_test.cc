@@ -107,9 +107,9 @@ TEST_F(ZooKeeperRequestsTest, ATokenIsAskedForByOneAtATime) {
   EXPECT_TRUE(IsGranted(Request(RequestOf(1))));
 }
 
-class WaitersLooker final : public HoldListener {
+class WaitersListener final : public HoldListener {
  public:
-  explicit WaitersLooker(ZooKeeperWaits& waits) : waits_(waits) {}
+  explicit WaitersListener(ZooKeeperWaits& waits) : waits_(waits) {}
   void HoldsMayBeLost() override {
     woken_ = waits_.Woken(RequestOf(1).token);
     told_ = true;
@@ -125,14 +125,14 @@ class WaitersLooker final : public HoldListener {
 
 // A waiter of the same process may be granted the name in the next session.
 TEST_F(ZooKeeperRequestsTest, OfTheEndOfASessionHoldersAreToldBeforeWaiters) {
-  WaitersLooker looker(life_->waits());
-  listeners_.Listen(looker);
+  WaitersListener listener(life_->waits());
+  listeners_.Listen(listener);
   life_->waits().Expect(RequestOf(1).token, "/ahead");
   EXPECT_NO_FATAL_FAILURE(EndSession(life_->id(), *network_));
-  EXPECT_TRUE(Eventually(kSoon, [&] { return looker.told(); }));
-  EXPECT_FALSE(looker.woken());
+  EXPECT_TRUE(Eventually(kSoon, [&] { return listener.told(); }));
+  EXPECT_FALSE(listener.woken());
   EXPECT_TRUE(Eventually(kSoon, [&] { return life_->waits().Woken(RequestOf(1).token); }));
-  listeners_.Unlisten(looker);
+  listeners_.Unlisten(listener);
 }
 
 // It may be a small part of what was asked for, and is not known before.

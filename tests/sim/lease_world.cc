@@ -65,7 +65,7 @@ std::string LeaseWorld::Run() {
       Break("a contender never gets its turn");
     }
   }
-  if (broken_.empty() && !zombie_ && !table_.Look("x", now_).parties.empty()) {
+  if (broken_.empty() && !zombie_ && !table_.Read("x", now_).parties.empty()) {
     Break("something is left at the store");
   }
   return broken_;

@@ -12,8 +12,8 @@
 
 namespace oncemq::sim {
 
-template <class Look>
-void Play(Config config, Look look) {
+template <class Check>
+void Play(Config config, Check check) {
   for (int64_t seed = 1; seed <= 20; seed++) {
     config.seed = seed;
     NameRunAtAbort(config);
@@ -23,7 +23,7 @@ void Play(Config config, Look look) {
         JudgeAll({config, result.log, result.history, sometimes, &result.stores});
     ASSERT_TRUE(violations.empty()) << Explain(config, violations.front());
     ASSERT_TRUE(result.incidents.empty()) << result.incidents.front();
-    look(result, sometimes);
+    check(result, sometimes);
   }
 }
 

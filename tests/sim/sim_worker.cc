@@ -348,9 +348,9 @@ void SimWorker::RenewLater() {
       return;
     }
     const microseconds every(world_.config.lease / 3);
-    const BatchWatch::Look look = watch_.Tick(clock_.Boot(), every);
+    const BatchWatch::Due due = watch_.Tick(clock_.Boot(), every);
     std::vector<RenewRequest> claims;
-    for (const HeldClaim& claim : look.renew) {
+    for (const HeldClaim& claim : due.renew) {
       claims.push_back({claim.id, claim.token, claim.at});
     }
     if (!claims.empty()) {

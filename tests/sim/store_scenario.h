@@ -46,12 +46,12 @@ inline int64_t KnownToTheTarget(const RunResult& result) {
 }
 
 // How often a situation was met in all seeds.
-template <class Look>
-uint64_t Met(const Config& config, Situation situation, Look look) {
+template <class Check>
+uint64_t Met(const Config& config, Situation situation, Check check) {
   uint64_t met = 0;
   Play(config, [&](const RunResult& result, const Sometimes& sometimes) {
     met += sometimes.count(situation);
-    look(result);
+    check(result);
   });
   return met;
 }

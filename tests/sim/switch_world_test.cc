@@ -239,7 +239,7 @@ class SwitchWorld {
   // One that can be told from the others: of whom else is it, nobody may be touched.
   void Evict(Process& process) {
     const char* name = rng_.Chance(500) ? "read" : "counted";
-    const auto view = process.locks->Look(name);
+    const auto view = process.locks->Read(name);
     if (!view || view->parties.empty()) {
       return;
     }

@@ -38,7 +38,7 @@ class ForwardingLocks : public LockEngine {
   Result<Freed> Evict(std::string_view name, const Fence& fence) override {
     return inner_->Evict(name, fence);
   }
-  Result<LockView> Look(std::string_view name) override { return inner_->Look(name); }
+  Result<LockView> Read(std::string_view name) override { return inner_->Read(name); }
   Result<std::vector<std::string>> Names(std::string_view after, size_t limit) override {
     return inner_->Names(after, limit);
   }

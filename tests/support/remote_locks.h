@@ -42,8 +42,8 @@ class RemoteLocks final : public LockEngine {
   Result<Freed> Evict(std::string_view name, const Fence& fence) override {
     return Over<Result<Freed>>([&] { return there_->Evict(name, fence); });
   }
-  Result<LockView> Look(std::string_view name) override {
-    return Over<Result<LockView>>([&] { return there_->Look(name); });
+  Result<LockView> Read(std::string_view name) override {
+    return Over<Result<LockView>>([&] { return there_->Read(name); });
   }
   Result<std::vector<std::string>> Names(std::string_view after, size_t limit) override {
     return Over<Result<std::vector<std::string>>>([&] { return there_->Names(after, limit); });

@@ -14,7 +14,7 @@ namespace {
 
 using WaitClock = std::chrono::steady_clock;
 
-constexpr int kLookEveryMs = 5;
+constexpr int kPollEveryMs = 5;
 constexpr std::chrono::milliseconds kLateBy{20};
 constexpr size_t kBeginning = 32;
 
@@ -43,7 +43,7 @@ void TcpProxy::Run() {
         waits.push_back({holds ? -1 : link.ends.server, POLLIN, 0});
       }
     }
-    if (poll(waits.data(), waits.size(), kLookEveryMs) < 0 || mode_ != mode) {
+    if (poll(waits.data(), waits.size(), kPollEveryMs) < 0 || mode_ != mode) {
       continue;  // by the new mode nothing may have arrived
     }
     if (!holds) {

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "oncemq/dedup/store_look.h"
+#include "oncemq/dedup/store_reader.h"
 
 namespace oncemq {
 namespace {

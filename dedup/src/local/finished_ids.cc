@@ -48,23 +48,23 @@ FinishedIds::~FinishedIds() {
   }
 }
 
-Status FinishedIds::Open(bool look) {
-  if (Status opened = history_.Open(look); !opened) {
+Status FinishedIds::Open(bool read_only) {
+  if (Status opened = history_.Open(read_only); !opened) {
     return opened;
   }
   Status loaded;
   const Status scanned = store_->Scan(kJournal, RowKey(0), RowKey(UINT64_MAX),
                                       [&](std::string_view key, std::string_view row) {
-                                        loaded = LoadRow(key, row, look);
+                                        loaded = LoadRow(key, row, read_only);
                                         return loaded.has_value();
                                       });
-  if (scanned && loaded && !look) {
+  if (scanned && loaded && !read_only) {
     MergeIfMany();
   }
   return scanned ? loaded : scanned;
 }
 
-Status FinishedIds::LoadRow(std::string_view key, std::string_view row, bool look) {
+Status FinishedIds::LoadRow(std::string_view key, std::string_view row, bool read_only) {
   if (key.size() != sizeof(uint64_t)) {
     return DamagedJournal();
   }
@@ -85,7 +85,7 @@ Status FinishedIds::LoadRow(std::string_view key, std::string_view row, bool loo
   }
   next_row_ = number;
   NoteRow(LogTime(milliseconds(static_cast<int64_t>(*newest))));
-  return look ? Status() : Written();
+  return read_only ? Status() : Written();
 }
 
 void FinishedIds::Prefetch(uint64_t hash) const {
@@ -95,31 +95,31 @@ void FinishedIds::Prefetch(uint64_t hash) const {
   }
 }
 
-Status FinishedIds::Find(std::span<HistoryLook> looks) {
+Status FinishedIds::Find(std::span<HistoryLookup> lookups) {
   size_t missing = 0;
-  for (HistoryLook& look : looks) {
-    look.pages = 0;
-    look.filed = LogTime::min();
-    if (!look.wanted) {
+  for (HistoryLookup& lookup : lookups) {
+    lookup.pages = 0;
+    lookup.filed = LogTime::min();
+    if (!lookup.wanted) {
       continue;
     }
-    look.record = recent_->ids.Find(look.hash, look.id, look.digest);
-    look.filed = look.record ? recent_->newest : LogTime::min();
-    if (!look.record && frozen_ != nullptr) {
-      look.record = frozen_->ids.Find(look.hash, look.id, look.digest);
-      look.filed = look.record ? frozen_->newest : LogTime::min();
+    lookup.record = recent_->ids.Find(lookup.hash, lookup.id, lookup.digest);
+    lookup.filed = lookup.record ? recent_->newest : LogTime::min();
+    if (!lookup.record && frozen_ != nullptr) {
+      lookup.record = frozen_->ids.Find(lookup.hash, lookup.id, lookup.digest);
+      lookup.filed = lookup.record ? frozen_->newest : LogTime::min();
     }
-    missing += look.record ? 0 : 1;
+    missing += lookup.record ? 0 : 1;
   }
   if (missing > 0 && history_.buckets() > 0) {
-    if (Status found = history_.Find(looks); !found) {
+    if (Status found = history_.Find(lookups); !found) {
       return found;
     }
   }
-  for (const HistoryLook& look : looks) {
-    if (look.wanted) {
-      (look.record ? totals_.known : totals_.fresh)++;
-      (look.record ? totals_.known_pages : totals_.fresh_pages) += look.pages;
+  for (const HistoryLookup& lookup : lookups) {
+    if (lookup.wanted) {
+      (lookup.record ? totals_.known : totals_.fresh)++;
+      (lookup.record ? totals_.known_pages : totals_.fresh_pages) += lookup.pages;
     }
   }
   return {};

@@ -30,7 +30,7 @@
 namespace oncemq {
 
 // How many pages were read for ids that were known, and for those that were not.
-struct LookTotals {
+struct LookupTotals {
   uint64_t known = 0;
   uint64_t known_pages = 0;
   uint64_t fresh = 0;
@@ -45,13 +45,13 @@ class FinishedIds {
   // Gives up a merge that is under way.
   ~FinishedIds();
 
-  // Reads journal and history. `look`: and puts nothing away, whatever is in memory then.
-  Status Open(bool look);
+  // Reads journal and history. `read_only`: and puts nothing away, whatever is in memory then.
+  Status Open(bool read_only);
 
   void Prefetch(uint64_t hash) const;
 
   // Views stay valid until the next Written(), or lie in the look itself.
-  Status Find(std::span<HistoryLook> looks);
+  Status Find(std::span<HistoryLookup> lookups);
   // Among what the present batch has appended, and all else that is in memory.
   std::optional<IdRecord> FindRecent(uint64_t hash, std::string_view id, bool digest) const {
     return recent_->ids.Find(hash, id, digest);
@@ -84,7 +84,7 @@ class FinishedIds {
   uint64_t in_memory() const;
   const History& history() const { return history_; }
   size_t memory_bytes() const;
-  const LookTotals& totals() const { return totals_; }
+  const LookupTotals& totals() const { return totals_; }
   uint64_t failed_merges() const { return failed_merges_; }
   // Until no merge is under way, and none that could begin now.
   void AwaitMerges() {
@@ -102,7 +102,7 @@ class FinishedIds {
     Reach reach;
   };
 
-  Status LoadRow(std::string_view key, std::string_view row, bool look);
+  Status LoadRow(std::string_view key, std::string_view row, bool read_only);
   void NoteRow(LogTime newest);
   bool Full() const;
   Status Roll();
@@ -137,7 +137,7 @@ class FinishedIds {
   uint32_t pause_left_ = 0;   // of these
   uint64_t failed_merges_ = 0;
   std::thread merger_;
-  LookTotals totals_;
+  LookupTotals totals_;
 };
 
 }  // namespace oncemq

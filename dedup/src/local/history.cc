@@ -12,7 +12,7 @@
 #include "sealed_row.h"
 
 namespace oncemq {
-Status History::Open(bool look) {
+Status History::Open(bool read_only) {
   Status read;
   Status scanned = store_->Scan(kFacts, kFactsPrefix, kFactsEnd,
                                 [&](std::string_view key, std::string_view facts) {
@@ -39,7 +39,7 @@ Status History::Open(bool look) {
     next_ = static_cast<uint32_t>((*number)[0]);
   }
   const Status filters = ReadFilters();
-  return look || !filters ? filters : DropUnknown();
+  return read_only || !filters ? filters : DropUnknown();
 }
 
 Status History::ReadFilters() {
@@ -84,16 +84,16 @@ Status History::DropPagesOf(uint64_t number) const {
   return store_->Drop(kHistory, BucketKey(number), BucketKey(number + 1));
 }
 
-std::vector<History::Hit> History::PerhapsIn(std::span<const HistoryLook> looks) const {
+std::vector<History::Hit> History::PerhapsIn(std::span<const HistoryLookup> lookups) const {
   std::vector<Hit> hits;
   for (uint32_t b = 0; b < buckets_.size(); b++) {
     const Bucket& bucket = buckets_[b];
-    for (const HistoryLook& look : looks) {
-      bucket.filter.Prefetch(look.hash);
+    for (const HistoryLookup& lookup : lookups) {
+      bucket.filter.Prefetch(lookup.hash);
     }
-    for (uint32_t i = 0; i < looks.size(); i++) {
-      if (looks[i].wanted && !looks[i].record && bucket.filter.MayHave(looks[i].hash)) {
-        hits.push_back({i, b, PageOf(looks[i].hash, bucket.pages)});
+    for (uint32_t i = 0; i < lookups.size(); i++) {
+      if (lookups[i].wanted && !lookups[i].record && bucket.filter.MayHave(lookups[i].hash)) {
+        hits.push_back({i, b, PageOf(lookups[i].hash, bucket.pages)});
       }
     }
   }
@@ -106,8 +106,8 @@ std::vector<History::Hit> History::PerhapsIn(std::span<const HistoryLook> looks)
   return hits;
 }
 
-Status History::Find(std::span<HistoryLook> looks) const {
-  const std::vector<Hit> hits = PerhapsIn(looks);
+Status History::Find(std::span<HistoryLookup> lookups) const {
+  const std::vector<Hit> hits = PerhapsIn(lookups);
   if (hits.empty()) {
     return {};
   }
@@ -122,25 +122,25 @@ Status History::Find(std::span<HistoryLook> looks) const {
   size_t pages = 0;
   bool damaged = false;
   Status read = store_->MultiGet(kHistory, views, [&](size_t index, std::string_view page) {
-    HistoryLook& look = looks[hits[index].look];
+    HistoryLookup& lookup = lookups[hits[index].lookup];
     const Bucket& bucket = buckets_[hits[index].bucket];
     IdRecord record;
     pages++;
-    look.pages++;
-    switch (FindInPage(page, bucket.base, look.hash, look.id, look.digest, &record)) {
-      case PageLook::kFound:
-        if (bucket.newest >= look.filed) {
+    lookup.pages++;
+    switch (FindInPage(page, bucket.base, lookup.hash, lookup.id, lookup.digest, &record)) {
+      case PageResult::kFound:
+        if (bucket.newest >= lookup.filed) {
           std::string bytes(RecordBytes(record), '\0');
           WriteRecord(record, bytes.data());
-          look.bytes = std::move(bytes);
+          lookup.bytes = std::move(bytes);
           size_t taken = 0;
-          look.record = ReadRecord(look.bytes, &taken);
-          look.filed = bucket.newest;
+          lookup.record = ReadRecord(lookup.bytes, &taken);
+          lookup.filed = bucket.newest;
         }
         break;
-      case PageLook::kMissing:
+      case PageResult::kMissing:
         break;
-      case PageLook::kDamaged:
+      case PageResult::kDamaged:
         damaged = true;
         break;
     }

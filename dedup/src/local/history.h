@@ -34,7 +34,7 @@
 namespace oncemq {
 
 // One id that is looked for, and what was found. The record's views lie in `bytes`.
-struct HistoryLook {
+struct HistoryLookup {
   uint64_t hash = 0;
   std::string_view id;
   bool digest = false;
@@ -49,11 +49,11 @@ class History {
  public:
   explicit History(RocksStore* store) : store_(store) {}
 
-  // Reads the facts of every bucket. `look`: and changes nothing.
-  Status Open(bool look);
+  // Reads the facts of every bucket. `read_only`: and changes nothing.
+  Status Open(bool read_only);
 
   // Of the looks that have found nothing yet.
-  Status Find(std::span<HistoryLook> looks) const;
+  Status Find(std::span<HistoryLookup> lookups) const;
 
   // Each bucket is written under a number of its own, also one that is given up.
   uint32_t TakeNumber() { return next_++; }
@@ -111,7 +111,7 @@ class History {
 
  private:
   struct Hit {
-    uint32_t look;
+    uint32_t lookup;
     uint32_t bucket;  // index
     uint32_t page;
   };
@@ -119,7 +119,7 @@ class History {
   Status ReadFilters();
   Status DropUnknown();
   Status DropPagesOf(uint64_t number) const;
-  std::vector<Hit> PerhapsIn(std::span<const HistoryLook> looks) const;
+  std::vector<Hit> PerhapsIn(std::span<const HistoryLookup> lookups) const;
 
   RocksStore* store_;
   std::vector<Bucket> buckets_;  // oldest first, by log time

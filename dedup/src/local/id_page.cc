@@ -126,27 +126,27 @@ std::string IdPageBuilder::Finish() {
   return page;
 }
 
-PageLook FindInPage(std::string_view page, int64_t base, uint64_t hash, std::string_view id,
-                    bool digest, IdRecord* found) {
+PageResult FindInPage(std::string_view page, int64_t base, uint64_t hash, std::string_view id,
+                      bool digest, IdRecord* found) {
   Parts parts(page);
   uint64_t count = 0;
   std::string_view tags;
   if (!parts.Number(count) || !parts.View(count, tags)) {
-    return PageLook::kDamaged;
+    return PageResult::kDamaged;
   }
   size_t last = tags.rfind(TagOf(hash));
   for (size_t i = 0; last != std::string_view::npos && i <= last; i++) {
     const auto record = Read(parts, base);
     if (!record) {
-      return PageLook::kDamaged;
+      return PageResult::kDamaged;
     }
     const bool same = record->id == id;
     if (tags[i] == TagOf(hash) && same && record->digest == digest) {
       *found = *record;
-      return PageLook::kFound;
+      return PageResult::kFound;
     }
   }
-  return PageLook::kMissing;
+  return PageResult::kMissing;
 }
 
 IdPageReader::IdPageReader(std::string_view page, int64_t base) : base_(base) {

@@ -31,11 +31,11 @@ class IdPageBuilder {
   std::string records_;
 };
 
-enum class PageLook : uint8_t { kFound, kMissing, kDamaged };
+enum class PageResult : uint8_t { kFound, kMissing, kDamaged };
 
 // Looks for an id. Views of `found` lie in the page.
-PageLook FindInPage(std::string_view page, int64_t base, uint64_t hash, std::string_view id,
-                    bool digest, IdRecord* found);
+PageResult FindInPage(std::string_view page, int64_t base, uint64_t hash, std::string_view id,
+                      bool digest, IdRecord* found);
 
 // Every record of a page, in the order in which it was added. Views lie in the page.
 class IdPageReader {

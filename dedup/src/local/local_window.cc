@@ -115,7 +115,7 @@ Status LocalWindow::Apply(std::span<const Request> requests, std::span<Reply> re
   std::vector<Found> found(requests.size());
   for (size_t i = 0; i < requests.size(); i++) {
     found[i] = Locate(IdOf(requests[i]), i);
-    finished_.SetLook(found[i], hasher_, secret_);
+    finished_.SetLookup(found[i], hasher_, secret_);
     engine_.markers().Prefetch(found[i].hash);
   }
   if constexpr (std::is_same_v<Request, CompleteRequest>) {
@@ -124,7 +124,7 @@ Status LocalWindow::Apply(std::span<const Request> requests, std::span<Reply> re
       finished_.WantOnly(one, engine_.markers().Find(one.hash, one.id) == nullptr);
     }
   }
-  if (Status known = finished_.Look(); !known) {
+  if (Status known = finished_.LookUp(); !known) {
     return InStore(options_.directory, known.error());
   }
   if constexpr (std::is_same_v<Request, CompleteRequest>) {
@@ -268,8 +268,8 @@ Status LocalWindow::Restore(std::span<const RestoreRequest> requests,
 }
 
 Status LocalWindow::Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) {
-  const Status looked = Apply(ids, views);
-  return looked ? MarkUncertain(ids, views) : looked;
+  const Status peeked = Apply(ids, views);
+  return peeked ? MarkUncertain(ids, views) : peeked;
 }
 
 }  // namespace oncemq

@@ -66,9 +66,9 @@ class LocalWindow final : public Window {
                                                      const Clock& clock, const StoreMemory& memory,
                                                      const FormerOpening& former = {});
 
-  // To be read only, by whoever knows that nobody holds it: see StoreLook.
-  static Result<std::unique_ptr<LocalWindow>> LookAt(const std::string& directory,
-                                                     const Clock& clock);
+  // To be read only, by whoever knows that nobody holds it: see StoreReader.
+  static Result<std::unique_ptr<LocalWindow>> OpenToRead(const std::string& directory,
+                                                         const Clock& clock);
 
   // After it every call is refused.
   bool failed() const { return failed_; }
@@ -132,9 +132,9 @@ class LocalWindow final : public Window {
     // `wall` stands in for times that are not known; with the watermark it caps those that are in
     // the future.
     void Begin(size_t ids, LogTime wall, std::optional<LogTime> watermark);
-    void SetLook(const Found& at, const KeyedHash& hasher, const KeyedHash::Secret& secret);
-    void WantOnly(const Found& at, bool wanted) { looks_[at.index].wanted = wanted; }
-    Status Look();
+    void SetLookup(const Found& at, const KeyedHash& hasher, const KeyedHash::Secret& secret);
+    void WantOnly(const Found& at, bool wanted) { lookups_[at.index].wanted = wanted; }
+    Status LookUp();
     // A step of the sweep of ids without a partition.
     Status SweepTimed() { return timed_.Sweep(wall_, batch_); }
 
@@ -154,11 +154,11 @@ class LocalWindow final : public Window {
     LogTime wall_;
     LogTime latest_;
     LogTime horizon_ = LogTime::min();
-    std::vector<HistoryLook> looks_;
+    std::vector<HistoryLookup> lookups_;
     std::vector<std::string> digests_;
   };
 
-  Status Load(bool look);
+  Status Load(bool read_only);
   Status WriteManifest();
   Status StatPartitions(std::vector<PartitionStat>& partitions) REQUIRES(mutex_);
   template <class Request, class Reply>

@@ -21,24 +21,25 @@ LocalWindow::Finished::Finished(FinishedIds& ids, TimedIds& timed, const Progres
       allows_(options.remember / 16) {}
 
 std::optional<IdRecord> LocalWindow::Finished::Find(const Found& at) const {
-  const HistoryLook& look = looks_[at.index];
-  if (look.record) {
-    return look.record;
+  const HistoryLookup& lookup = lookups_[at.index];
+  if (lookup.record) {
+    return lookup.record;
   }
-  if (auto timed = timed_.Find(look.id, look.digest, wall_)) {
+  if (auto timed = timed_.Find(lookup.id, lookup.digest, wall_)) {
     return timed;
   }
   if (!ids_.staged()) {
     return std::nullopt;
   }
-  return ids_.FindRecent(look.hash, look.id, look.digest);  // by an earlier request of the batch
+  return ids_.FindRecent(lookup.hash, lookup.id,
+                         lookup.digest);  // by an earlier request of the batch
 }
 
-Status LocalWindow::Finished::Look() {
-  Status known = ids_.Find(looks_);
-  for (size_t i = 0; known && i < looks_.size(); i++) {
-    if (looks_[i].wanted && !looks_[i].record) {
-      known = timed_.Load(looks_[i].id, looks_[i].digest);
+Status LocalWindow::Finished::LookUp() {
+  Status known = ids_.Find(lookups_);
+  for (size_t i = 0; known && i < lookups_.size(); i++) {
+    if (lookups_[i].wanted && !lookups_[i].record) {
+      known = timed_.Load(lookups_[i].id, lookups_[i].digest);
     }
   }
   return known;
@@ -56,19 +57,19 @@ void LocalWindow::Finished::Seen(const Found& at, const IdRecord& record, LogTim
   if (record.at.partition == kNoPartition) {
     return;  // it is kept for a time, not from a copy on
   }
-  const HistoryLook& look = looks_[at.index];
+  const HistoryLookup& lookup = lookups_[at.index];
   const LogTime filed = Filed(time);
-  const LogTime so_far = look.record ? look.filed : ids_.newest();
+  const LogTime so_far = lookup.record ? lookup.filed : ids_.newest();
   if (filed - allows_ > so_far) {
-    ids_.Append(record, look.hash, filed);
+    ids_.Append(record, lookup.hash, filed);
   }
 }
 
 void LocalWindow::Finished::Append(const Found& at, const Finishing& finishing) {
-  const HistoryLook& look = looks_[at.index];
+  const HistoryLookup& lookup = lookups_[at.index];
   const IdRecord record{
-      .id = look.id,
-      .digest = look.digest,
+      .id = lookup.id,
+      .digest = lookup.digest,
       .fingerprint = finishing.fingerprint,
       .at = finishing.at,
       .completer = finishing.token.empty() ? 0 : CompleterOf(finishing.token),
@@ -79,7 +80,7 @@ void LocalWindow::Finished::Append(const Found& at, const Finishing& finishing) 
     // yet is no later than the clock.
     LogTime least = progress_.LatestWatermarkOf(record.at.source, record.at.partition);
     least = least == kNoLogTime ? wall_ : least;
-    ids_.Append(record, look.hash, std::max(Filed(finishing.time), least));
+    ids_.Append(record, lookup.hash, std::max(Filed(finishing.time), least));
     return;
   }
   const milliseconds keep = finishing.keep == milliseconds(0) ? remember_ : finishing.keep;
@@ -114,25 +115,25 @@ void LocalWindow::Finished::Begin(size_t ids, LogTime wall, std::optional<LogTim
   timed_.BeginBatch();
   wall_ = wall;
   latest_ = std::max(wall, watermark.value_or(wall));  // the clock may be behind the log
-  looks_.resize(ids);
+  lookups_.resize(ids);
   digests_.resize(ids);
 }
 
-void LocalWindow::Finished::SetLook(const Found& at, const KeyedHash& hasher,
-                                    const KeyedHash::Secret& secret) {
-  HistoryLook& look = looks_[at.index];
-  look.record.reset();
-  look.wanted = true;
-  look.digest = at.id.size() > kLongestStoredId;
-  if (look.digest) [[unlikely]] {
+void LocalWindow::Finished::SetLookup(const Found& at, const KeyedHash& hasher,
+                                      const KeyedHash::Secret& secret) {
+  HistoryLookup& lookup = lookups_[at.index];
+  lookup.record.reset();
+  lookup.wanted = true;
+  lookup.digest = at.id.size() > kLongestStoredId;
+  if (lookup.digest) [[unlikely]] {
     digests_[at.index] = DigestOf(at.id, secret);
-    look.id = digests_[at.index];
-    look.hash = hasher(look.id);
+    lookup.id = digests_[at.index];
+    lookup.hash = hasher(lookup.id);
   } else {
-    look.id = at.id;
-    look.hash = at.hash;
+    lookup.id = at.id;
+    lookup.hash = at.hash;
   }
-  ids_.Prefetch(look.hash);
+  ids_.Prefetch(lookup.hash);
 }
 
 }  // namespace oncemq

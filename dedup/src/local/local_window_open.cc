@@ -21,7 +21,7 @@ Error Damaged(const char* what) {
 
 }  // namespace
 
-Status LocalWindow::Load(bool look) {
+Status LocalWindow::Load(bool read_only) {
   for (const size_t family : {kFacts, kJournal, kKept}) {
     if (Status sound = store_->Verify(family); !sound) {
       return sound;
@@ -37,7 +37,7 @@ Status LocalWindow::Load(bool look) {
   if (Status timed = timed_.Open(); !timed) {
     return timed;
   }
-  return ids_.Open(look);
+  return ids_.Open(read_only);
 }
 
 Status LocalWindow::LoadMarkers() {
@@ -204,7 +204,7 @@ Result<std::unique_ptr<LocalWindow>> LocalWindow::OpenAt(const LocalWindowOption
   }
   auto window = std::make_unique<LocalWindow>(options, clock, *std::move(store), *manifest,
                                               memory.generations);
-  Status loaded = window->Load(/*look=*/false);
+  Status loaded = window->Load(/*read_only=*/false);
   if (loaded) {
     loaded = window->WriteManifest();
   }
@@ -231,8 +231,8 @@ Status LocalWindow::WriteManifest() {
   return WriteNow(/*sync=*/true);
 }
 
-Result<std::unique_ptr<LocalWindow>> LocalWindow::LookAt(const std::string& directory,
-                                                         const Clock& clock) {
+Result<std::unique_ptr<LocalWindow>> LocalWindow::OpenToRead(const std::string& directory,
+                                                             const Clock& clock) {
   LocalWindowOptions options;
   options.directory = directory;
   auto store = RocksStore::OpenToRead(StoreOptions(options));
@@ -253,7 +253,7 @@ Result<std::unique_ptr<LocalWindow>> LocalWindow::LookAt(const std::string& dire
   options.skew = times->skew;
   auto window =
       std::make_unique<LocalWindow>(options, clock, *std::move(store), *manifest, nullptr);
-  if (Status loaded = window->Load(/*look=*/true); !loaded) {
+  if (Status loaded = window->Load(/*read_only=*/true); !loaded) {
     return InStore(directory, loaded.error());
   }
   return window;

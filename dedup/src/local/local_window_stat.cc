@@ -8,7 +8,7 @@
 #include "families.h"
 #include "known_row.h"
 #include "local_window_engine.h"
-#include "oncemq/dedup/store_look.h"
+#include "oncemq/dedup/store_reader.h"
 
 namespace oncemq {
 namespace {
@@ -64,9 +64,9 @@ std::vector<fs::path> FoldersOf(const fs::path& directory) {
   return folders;
 }
 
-class LocalLook final : public StoreLook {
+class LocalStoreReader final : public StoreReader {
  public:
-  explicit LocalLook(std::unique_ptr<LocalWindow> window) : window_(std::move(window)) {}
+  explicit LocalStoreReader(std::unique_ptr<LocalWindow> window) : window_(std::move(window)) {}
 
   Result<StoreStat> Stat() override {
     auto stats = window_->Stat();
@@ -172,15 +172,15 @@ Result<std::vector<UncertainRecord>> LocalWindow::ListUncertain(WallTime since) 
   return records;
 }
 
-Result<std::unique_ptr<StoreLook>> StoreLook::Open(const std::string& directory,
-                                                   const Clock& clock) {
+Result<std::unique_ptr<StoreReader>> StoreReader::Open(const std::string& directory,
+                                                       const Clock& clock) {
   if (!IsStore(directory)) {
     return Error{Code::kNotFound, Effect::kNone, directory + ": no store lies there"};
   }
   if (Status free = NobodyHolds(directory); !free) {
     return free.error();
   }
-  auto window = LocalWindow::LookAt(directory, clock);
+  auto window = LocalWindow::OpenToRead(directory, clock);
   // Whoever came meanwhile has changed what was read, or made it unreadable.
   if (Status free = NobodyHolds(directory); !free) {
     return free.error();
@@ -188,7 +188,7 @@ Result<std::unique_ptr<StoreLook>> StoreLook::Open(const std::string& directory,
   if (!window) {
     return window.error();
   }
-  return std::unique_ptr<StoreLook>(std::make_unique<LocalLook>(*std::move(window)));
+  return std::unique_ptr<StoreReader>(std::make_unique<LocalStoreReader>(*std::move(window)));
 }
 
 std::vector<std::string> FindStores(const std::string& directory) {

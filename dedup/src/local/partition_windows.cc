@@ -368,8 +368,8 @@ Status PartitionWindows::Peek(std::span<const std::string_view> ids, std::span<M
     if (window && *window == nullptr) {
       continue;
     }
-    if (Status looked = window ? (*window)->Peek(ids, seen) : Status(window.error()); !looked) {
-      return looked;
+    if (Status peeked = window ? (*window)->Peek(ids, seen) : Status(window.error()); !peeked) {
+      return peeked;
     }
     for (size_t i = 0; i < ids.size(); i++) {
       if (seen[i].state != MarkerState::kNone) {

@@ -47,16 +47,16 @@ Result<std::vector<microseconds>> TimePostgresClaims(std::string_view address,
                                                      PostgresWindowOptions options, int claims) {
   options.scope = "doctor/" + Hex(SecureRandom64());
   options.level = options.level == Level::kOpaque ? Level::kOpaque : Level::kGuarded;
-  options.look_only = true;
+  options.existing_only = true;
   options.check_rights = true;
-  const auto looked = PostgresWindow::OpenAt(address, options, kPostgresClock);
-  if (!looked && looked.error().code != Code::kNotFound) {
-    return looked.error();
+  const auto existing = PostgresWindow::OpenAt(address, options, kPostgresClock);
+  if (!existing && existing.error().code != Code::kNotFound) {
+    return existing.error();
   }
   if (const Status may = MayRemoveScopes(address, options); !may) {
     return may.error();
   }
-  options.look_only = false;
+  options.existing_only = false;
   return TimeClaimsIn(PostgresWindow::OpenAt(address, options, kPostgresClock), claims);
 }
 

@@ -41,16 +41,16 @@ OwnedPartitions OwnedBy(std::span<const Request> requests) {
 }
 
 // The parts of the answer of `look`: the time and the owner, then an id, if any was found.
-struct LookParts {
+struct ReadParts {
   SqlAnswer time;
   SqlAnswer owners;
   SqlAnswer ids;
 };
 
-LookParts PartsOf(SqlAnswer look) {
+ReadParts PartsOf(SqlAnswer look) {
   constexpr size_t kTime = 5;
   constexpr size_t kOwner = 4;
-  LookParts parts;
+  ReadParts parts;
   for (SqlRow& row : look.rows) {
     if (row.size() <= kTime + kOwner) {
       return {};
@@ -354,12 +354,12 @@ Result<OwnerEpoch> PostgresWindow::RaiseOwnerEpoch(uint32_t source, int32_t part
 
 Status PostgresWindow::Claim(std::span<const ClaimRequest> requests,
                              std::span<ClaimAnswer> answers) {
-  return atomic() ? Look(requests, answers) : OfferOrApply(requests, answers);
+  return atomic() ? ReadMarkers(requests, answers) : OfferOrApply(requests, answers);
 }
 
 // Level atomic: one round trip, and no write. As a rule the ids are of one partition.
-Status PostgresWindow::Look(std::span<const ClaimRequest> requests,
-                            std::span<ClaimAnswer> answers) {
+Status PostgresWindow::ReadMarkers(std::span<const ClaimRequest> requests,
+                                   std::span<ClaimAnswer> answers) {
   if (Status fit = CheckBatch(capabilities_, requests, answers.size()); !fit || requests.empty()) {
     return fit;
   }
@@ -379,7 +379,7 @@ Status PostgresWindow::Look(std::span<const ClaimRequest> requests,
   if (!looked) {
     return Error{looked.error().code, Effect::kNone, looked.error().message};
   }
-  const LookParts parts = PartsOf(std::move(looked->front()));
+  const ReadParts parts = PartsOf(std::move(looked->front()));
   Status taken = TakeTime(parts.time, before, &rows);
   taken = taken ? rows.Load(parts.ids) : taken;
   taken = taken ? rows.LoadOwners(looks.size() > 1 ? looked->back() : parts.owners) : taken;

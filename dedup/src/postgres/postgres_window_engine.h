@@ -125,7 +125,7 @@ class PostgresWindow final : public Window {
   Result<bool> Offer(const ClaimRequest& request, ClaimAnswer& reply);
   Result<bool> Offer(const CompleteRequest& request, MarkerChange& reply);
   Result<bool> Make(std::string_view statement, IdRows& rows);
-  Status Look(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers);
+  Status ReadMarkers(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers);
   RememberTimes RequestedTimes() const { return {options_.remember, options_.skew}; }
   bool atomic() const { return *options_.level == Level::kAtomic; }
   IdRows NewRows() const {

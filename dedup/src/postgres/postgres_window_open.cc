@@ -177,8 +177,8 @@ Status PostgresWindow::FindScope() {
     return known;
   }
   const std::string_view name = options_.scope;
-  const std::array looks{Text("rights", {}), Text("find_scope", {name})};
-  auto answers = All(looks);
+  const std::array reads{Text("rights", {}), Text("find_scope", {name})};
+  auto answers = All(reads);
   if (!answers) {
     return answers.error();
   }
@@ -187,7 +187,7 @@ Status PostgresWindow::FindScope() {
                           missing.rows[0][0].value_or("?") + " in the schema \"" + options_.schema +
                           "\"; grant it");
   }
-  if (answers->back().rows.empty() && (options_.look_only || options_.expect_scope)) {
+  if (answers->back().rows.empty() && (options_.existing_only || options_.expect_scope)) {
     return NoSuchScope(options_.scope, options_.expect_scope);
   }
   if (answers->back().rows.empty()) {
@@ -213,7 +213,7 @@ Status PostgresWindow::FindScope() {
   scope_.number = NumberOf(found, 0, 0);
   std::copy_n(found.rows[0][1]->begin(), KeyedHash::kSecretBytes, scope_.secret.begin());
   scope_.incarnation = static_cast<uint64_t>(NumberOf(found, 0, 2));
-  if (options_.look_only || TimesIn(found) == RequestedTimes()) {
+  if (options_.existing_only || TimesIn(found) == RequestedTimes()) {
     return {};
   }
   const auto extended = Remember(RememberChange::kExtend);
@@ -245,7 +245,7 @@ Status PostgresWindow::TakeKind(int64_t ids) {
   if (ids == 0) {
     capabilities_.partition_owned = false;
     capabilities_.still_crossing = asked;
-    if (asked && !options_.look_only) {
+    if (asked && !options_.existing_only) {
       Log(LogLevel::kWarn, "window",
           "the scope is of an earlier version: an id still names one operation over all its topics "
           "and partitions, and a message with the id of another topic's is suppressed; choose "

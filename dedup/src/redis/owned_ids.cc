@@ -111,7 +111,7 @@ void OwnedIds::Prefetch(std::string_view digest) const {
   __builtin_prefetch(&table_[Home(Tag(digest))]);
 }
 
-size_t OwnedIds::Look(std::string_view digest) const {
+size_t OwnedIds::FindSlot(std::string_view digest) const {
   size_t i = Home(Tag(digest));
   while (table_[i] != 0 &&
          (Tag(digest) != table_[i] >> 32 << 32 || DigestAt(table_[i]) != digest)) {
@@ -121,7 +121,7 @@ size_t OwnedIds::Look(std::string_view digest) const {
 }
 
 std::optional<OwnedIds::Id> OwnedIds::Find(std::string_view digest) const {
-  const uint64_t slot = table_[Look(digest)];
+  const uint64_t slot = table_[FindSlot(digest)];
   if (slot == 0) {
     return std::nullopt;
   }
@@ -163,7 +163,7 @@ void OwnedIds::Link(std::string_view digest, size_t entry, size_t index) {
   if ((used_ + 1) * 3 > slots_ * 2) {
     Grow();
   }
-  const size_t i = Look(digest);
+  const size_t i = FindSlot(digest);
   used_ += table_[i] == 0 ? 1 : 0;
   table_[i] = SlotOf(digest, entry, index);
 }

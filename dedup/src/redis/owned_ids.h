@@ -110,7 +110,7 @@ class OwnedIds {
   size_t After(size_t slot) const { return (slot + 1) & (slots_ - 1); }
   std::string_view DigestAt(uint64_t slot) const;
   // Where the digest is, or the free slot for it.
-  size_t Look(std::string_view digest) const;
+  size_t FindSlot(std::string_view digest) const;
   void Link(std::string_view digest, size_t entry, size_t index);
   void Unlink(uint64_t slot);
   void UnlinkAll(size_t entry);

@@ -15,7 +15,7 @@ Status RedisWindow::RemoveScope() {
 Result<std::vector<microseconds>> TimeRedisClaims(std::string_view address,
                                                   RedisWindowOptions options, int claims) {
   options.scope = "doctor/" + Hex(SecureRandom64());
-  options.look_only = false;
+  options.existing_only = false;
   options.check_rights = true;
   return TimeClaimsIn(RedisWindow::OpenAt(address, options, kRedisClock), claims);
 }

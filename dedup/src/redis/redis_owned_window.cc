@@ -414,9 +414,9 @@ Status RedisOwnedWindow::Peek(std::span<const std::string_view> ids, std::span<M
     return fit;
   }
   std::fill_n(views.begin(), ids.size(), MarkerView{});
-  if (options_.look_only) {
-    const Status looked = ids.empty() ? Status() : PeekAnnounced(ids, views);
-    return looked ? scope_->MarkUncertain(ids, views) : looked;
+  if (options_.existing_only) {
+    const Status peeked = ids.empty() ? Status() : PeekAnnounced(ids, views);
+    return peeked ? scope_->MarkUncertain(ids, views) : peeked;
   }
   std::vector<MarkerView> seen(ids.size());
   for (const PartitionPtr& partition : AllOpen()) {

@@ -124,8 +124,8 @@ void RedisWindow::Offer(const Request& request, const ServerSnapshot& belief,
 }
 
 template <class Request>
-Result<bool> RedisWindow::Look(std::span<const Request> requests, const Left& asked,
-                               const ServerSnapshot& belief, RedisIds& ids) {
+Result<bool> RedisWindow::ReadIds(std::span<const Request> requests, const Left& asked,
+                                  const ServerSnapshot& belief, RedisIds& ids) {
   std::vector<size_t> first(ids.digests().size(), asked.size());  // of each row
   for (size_t k = asked.size(); k > 0; k--) {
     first[ids.RowOf(k - 1)] = k - 1;
@@ -213,9 +213,9 @@ Result<RedisWindow::Left> RedisWindow::ApplyOnce(std::span<const Request> reques
     ids.Add(IdOf(requests[i]));
   }
   ids.Seal();
-  const auto looked = Look(requests, asked, *belief, ids);
-  if (!looked || !*looked) {
-    return looked ? Result<Left>(asked) : looked.error();
+  const auto read = ReadIds(requests, asked, *belief, ids);
+  if (!read || !*read) {
+    return read ? Result<Left>(asked) : read.error();
   }
   wrote = wrote || ids.AnyMade();
   std::vector<bool> fulfilled(ids.digests().size(), false);
@@ -326,8 +326,8 @@ Status RedisWindow::Restore(std::span<const RestoreRequest> requests,
 }
 
 Status RedisWindow::Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) {
-  const Status looked = Apply(ids, views);
-  return looked ? MarkUncertain(ids, views) : looked;
+  const Status read = Apply(ids, views);
+  return read ? MarkUncertain(ids, views) : read;
 }
 
 Status RedisWindow::ForgetByHand(std::span<const std::string_view> ids,

@@ -123,7 +123,7 @@ class RedisWindow final : public Window {
   // `change`: as of scope.lua. `again`: this process had opened another one.
   Result<FoundScope> FindScope(std::string_view change, bool again);
   std::string_view Opening() const {
-    return options_.look_only ? "none" : options_.expect_scope ? "extend" : "make";
+    return options_.existing_only ? "none" : options_.expect_scope ? "extend" : "make";
   }
   RememberTimes RequestedTimes() const { return {options_.remember, options_.skew}; }
   Status CheckRights();
@@ -156,8 +156,8 @@ class RedisWindow final : public Window {
                          std::span<Reply> replies, bool& wrote);
   // The first script of a call. False: changes were lost.
   template <class Request>
-  Result<bool> Look(std::span<const Request> requests, const Left& asked,
-                    const ServerSnapshot& belief, RedisIds& ids);
+  Result<bool> ReadIds(std::span<const Request> requests, const Left& asked,
+                       const ServerSnapshot& belief, RedisIds& ids);
   // The second one. The rows that were not written. It does not say whether changes were lost.
   Result<std::vector<size_t>> Write(const ServerSnapshot& belief, RedisIds& ids, bool& wrote);
   template <class Request>

@@ -167,7 +167,7 @@ Result<std::unique_ptr<RedisWindow>> RedisWindow::OpenAt(std::string_view addres
   if (!found) {
     return found.error();
   }
-  const Status fits = options.look_only
+  const Status fits = options.existing_only
                           ? Status()
                           : CheckRememberTimes(window->RequestedTimes(), found->remembers,
                                                ScopeText(options.scope));

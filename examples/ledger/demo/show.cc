@@ -37,7 +37,7 @@ constexpr char kTopic[] = "settlements";
 constexpr char kGroup[] = "ledger";
 constexpr int kEnded = 130;
 constexpr milliseconds kTurn{20};
-constexpr milliseconds kLook{500};
+constexpr milliseconds kPollInterval{500};
 constexpr milliseconds kOpening{30'000};
 constexpr milliseconds kDrain{45'000};
 constexpr milliseconds kStatementEvery{5'000};
@@ -114,7 +114,7 @@ template <class Done>
 Status Show::Until(milliseconds longest, std::string_view what, Done done) {
   const BootTime until = BootNow() + longest;
   while (!done()) {
-    if (oncemq::demo::PauseOrEnd(kLook)) {
+    if (oncemq::demo::PauseOrEnd(kPollInterval)) {
       ended_ = true;
       return Broken("ended by a signal");
     }
@@ -242,7 +242,7 @@ bool Show::Drained() {
     return false;
   }
   for (int32_t partition = 0; partition < Traffic::kPartitions; partition++) {
-    const auto found = (*view)->Look(partition);
+    const auto found = (*view)->Read(partition);
     if (!found || found->committed != found->log_end) {
       return false;
     }

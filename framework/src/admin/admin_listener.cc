@@ -58,7 +58,7 @@ Status CheckFolder(const std::string& path) {
 
 enum class Found { kNothing, kDead, kTaken, kNoSocket, kUnknown };
 
-Found LookAt(const std::string& path) {
+Found ProbeSocket(const std::string& path) {
   struct stat file {};
   if (lstat(path.c_str(), &file) != 0) {
     return errno == ENOENT ? Found::kNothing : Found::kUnknown;
@@ -124,14 +124,14 @@ Status Clear(const std::string& path) {
   if (!lock) {
     return lock.error();
   }
-  if (const Found found = LookAt(path); found != Found::kDead) {
+  if (const Found found = ProbeSocket(path); found != Found::kDead) {
     return RefusalOf(path, found);
   }
   const std::string aside = NameBeside(path);
   if (const int failed = Move(path, aside); failed != 0) {
     return failed == ENOENT ? Status() : Failed(path, "of a dead process cannot be moved", failed);
   }
-  if (LookAt(aside) != Found::kDead) {
+  if (ProbeSocket(aside) != Found::kDead) {
     if (Move(aside, path) != 0) {
       Log(LogLevel::kError, "admin", "a socket that was moved cannot be put back",
           {{"from", path}, {"to", aside}});
@@ -192,7 +192,7 @@ Status AdminListener::CheckFree(const std::string& path) {
   // Where its folder is missing, it is made for us alone. If that fails, the next look says why.
   static_cast<void>(mkdir(FolderOrHere(path).c_str(), 0700));
   const Status safe = CheckFolder(path);
-  return safe ? RefusalOf(path, LookAt(path)) : safe;
+  return safe ? RefusalOf(path, ProbeSocket(path)) : safe;
 }
 
 Result<std::unique_ptr<AdminListener>> AdminListener::Open(const std::string& path) {

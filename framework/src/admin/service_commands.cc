@@ -124,8 +124,8 @@ Result<ordered_json> ShowId(const AdminSubject& subject, const json& arguments) 
   ordered_json not_open = ordered_json::array();
   AddNotOpen(subject.runtime->Report(), not_open);
   MarkerView view;
-  if (const Status looked = subject.window->Peek({&asked, 1}, {&view, 1}); !looked) {
-    return looked.error();
+  if (const Status peeked = subject.window->Peek({&asked, 1}, {&view, 1}); !peeked) {
+    return peeked.error();
   }
   const RunReport report = subject.runtime->Report();
   ordered_json out = MarkerAsJson(*id, view);

@@ -139,7 +139,7 @@ void Core::Impl::NoteUncertainQueued(PartitionId id) {
   }
   PartitionState& partition = At(id);
   const auto for_each = [&](auto visit) {
-    const auto look = [&](uint32_t slot) {
+    const auto inspect = [&](uint32_t slot) {
       const Delivery& delivery = slab_[slot];
       if (delivery.partition == id && !delivery.finished) {
         const bool owed = delivery.running || delivery.carried.stage == Stage::kApplied;
@@ -147,7 +147,7 @@ void Core::Impl::NoteUncertainQueued(PartitionId id) {
       }
       return false;
     };
-    lanes_.ForEach([&](uint32_t lane) { lanes_.Filter(lane, look); });
+    lanes_.ForEach([&](uint32_t lane) { lanes_.Filter(lane, inspect); });
   };
   std::unordered_map<uint64_t, int64_t> begun;  // by id, the last offset
   for_each([&](const Delivery& delivery, bool owed) {

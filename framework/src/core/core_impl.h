@@ -69,7 +69,7 @@ class Core::Impl {
   static constexpr uint64_t kCopied = UINT64_MAX - 1;  // its message is a copy
   std::vector<uint64_t> stamps_;
   uint64_t admitted_ = 0;      // bytes, in all
-  uint64_t look_at_ = 0;       // of these, at the next look
+  uint64_t check_at_ = 0;      // of these, at the next look
   uint64_t copied_bytes_ = 0;  // of bytes_
   uint32_t used_ = 0;          // no slot from here on was ever taken
 

@@ -16,10 +16,10 @@
 namespace oncemq {
 
 void Core::Impl::TakeLeftBehind(std::vector<LeftBehind>& messages) {
-  if (admitted_ < look_at_) {
+  if (admitted_ < check_at_) {
     return;
   }
-  look_at_ = admitted_ + options_.left_behind_bytes / 4;
+  check_at_ = admitted_ + options_.left_behind_bytes / 4;
   const uint64_t reach = bytes_ - copied_bytes_ + options_.left_behind_bytes;
   if (admitted_ <= reach) {
     return;

@@ -27,7 +27,7 @@ void Core::Impl::FindOldest(std::span<OpenMessage> messages) {
   ONCEMQ_CHECK(std::ranges::is_sorted(messages, {}, &OpenMessage::partition),
                "partitions are asked for in rising order");
   std::vector<uint32_t> slots(messages.size(), kNoIndex);
-  const auto look = [&](uint32_t slot) {
+  const auto inspect = [&](uint32_t slot) {
     const Delivery& delivery = slab_[slot];
     const auto at =
         std::ranges::lower_bound(messages, delivery.partition, {}, &OpenMessage::partition);
@@ -41,7 +41,7 @@ void Core::Impl::FindOldest(std::span<OpenMessage> messages) {
     }
     return false;
   };
-  lanes_.ForEach([&](uint32_t lane) { lanes_.Filter(lane, look); });
+  lanes_.ForEach([&](uint32_t lane) { lanes_.Filter(lane, inspect); });
   for (size_t i = 0; i < messages.size(); i++) {
     if (slots[i] != kNoIndex) {
       messages[i] = Describe(slab_[slots[i]], slots[i]);

@@ -66,7 +66,7 @@ void BrokerContact::AllDown() {
   all_down_ = true;
 }
 
-void BrokerContact::Look(rd_kafka_t* client) {
+void BrokerContact::Check(rd_kafka_t* client) {
   if (!reached_) {
     // Known from the first answer of any broker on.
     const TextPtr cluster(rd_kafka_clusterid(client, 0));

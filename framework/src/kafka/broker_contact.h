@@ -31,7 +31,7 @@ class BrokerContact {
   // The client has said that all brokers are down.
   void AllDown();
   // In each round.
-  void Look(rd_kafka_t* client);
+  void Check(rd_kafka_t* client);
   // In each round: asks about the topic when it is time. The answer is an event
   // DESCRIBECONFIGS_RESULT on `replies`.
   void Query(rd_kafka_t* client, const std::string& topic, rd_kafka_queue_t* replies);

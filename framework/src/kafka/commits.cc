@@ -19,15 +19,19 @@ uint64_t NumberOf(rd_kafka_event_t* event) {
 
 }  // namespace
 
-Commits::Commits(rd_kafka_t* client, rd_kafka_queue_t* replies, CommittedLooks& looks,
+Commits::Commits(rd_kafka_t* client, rd_kafka_queue_t* replies, CommittedReader& committed_reader,
                  bool cooperative, const PartitionTable& table)
-    : client_(client), replies_(replies), looks_(looks), cooperative_(cooperative), table_(table) {}
+    : client_(client),
+      replies_(replies),
+      committed_reader_(committed_reader),
+      cooperative_(cooperative),
+      table_(table) {}
 
 void Commits::Send(std::span<const CommitAction> commits) {
   Batch batch(commits.begin(), commits.end());
   const uint64_t number = next_++;
-  if (Look(number, batch)) {
-    looking_.emplace(number, std::move(batch));
+  if (ReadCommitted(number, batch)) {
+    reading_.emplace(number, std::move(batch));
   } else {
     Dispatch(number, batch);
     sent_.emplace(number, std::move(batch));
@@ -36,7 +40,7 @@ void Commits::Send(std::span<const CommitAction> commits) {
 
 void Commits::Forget(PartitionId partition) {
   acknowledged_.erase(partition);
-  for (auto& [number, batch] : looking_) {
+  for (auto& [number, batch] : reading_) {
     std::erase_if(batch, [&](const CommitAction& one) { return one.partition == partition; });
   }
 }
@@ -50,7 +54,7 @@ bool Commits::Awaits(std::span<const PartitionId> partitions) const {
 }
 
 // False: there is nothing to look for.
-bool Commits::Look(uint64_t number, const Batch& batch) {
+bool Commits::ReadCommitted(uint64_t number, const Batch& batch) {
   PartitionListPtr list(rd_kafka_topic_partition_list_new(static_cast<int>(batch.size())));
   for (const CommitAction& commit : batch) {
     if (acknowledged_.contains(commit.partition)) {
@@ -61,42 +65,41 @@ bool Commits::Look(uint64_t number, const Batch& batch) {
   if (list->cnt == 0) {
     return false;
   }
-  looks_.Query(number, std::move(list));
+  committed_reader_.Query(number, std::move(list));
   return true;
 }
 
-std::vector<PartitionId> Commits::OnLooked(const CommittedLooks::Answer& answer,
-                                           SourceEvents& events) {
+std::vector<PartitionId> Commits::OnCommittedRead(const CommittedReader::Answer& answer,
+                                                  SourceEvents& events) {
   if (answer.code != RD_KAFKA_RESP_ERR_NO_ERROR) {
     Log(LogLevel::kInfo, "kafka", "the last commit could not be looked at",
         {{"code", rd_kafka_err2name(answer.code)}});
   }
   std::vector<PartitionId> vanished;
   for (const uint64_t number : answer.numbers) {
-    OnLooked(number, answer, vanished, events);
+    OnCommittedRead(number, answer, vanished, events);
   }
   return vanished;
 }
 
-void Commits::OnLooked(uint64_t number, const CommittedLooks::Answer& answer,
-                       std::vector<PartitionId>& vanished, SourceEvents& events) {
-  const auto asked = looking_.find(number);
-  if (asked == looking_.end()) {
+void Commits::OnCommittedRead(uint64_t number, const CommittedReader::Answer& answer,
+                              std::vector<PartitionId>& vanished, SourceEvents& events) {
+  const auto asked = reading_.find(number);
+  if (asked == reading_.end()) {
     return;
   }
   Batch batch = std::move(asked->second);
-  looking_.erase(asked);
+  reading_.erase(asked);
   if (answer.code != RD_KAFKA_RESP_ERR_NO_ERROR) {
     return Answer(batch, CommitReply::kUnknown, events);
   }
   Batch rest;
   for (CommitAction& commit : batch) {
     const PartitionName& name = table_.Name(commit.partition);
-    const bool looked_for = acknowledged_.contains(commit.partition);
-    const auto* const found = looked_for
-                                  ? rd_kafka_topic_partition_list_find(
-                                        answer.found.get(), name.topic.c_str(), name.partition)
-                                  : nullptr;
+    const bool checked = acknowledged_.contains(commit.partition);
+    const auto* const found = checked ? rd_kafka_topic_partition_list_find(
+                                            answer.found.get(), name.topic.c_str(), name.partition)
+                                      : nullptr;
     const auto code = found != nullptr ? found->err : RD_KAFKA_RESP_ERR_NO_ERROR;
     if (code == RD_KAFKA_RESP_ERR_UNSTABLE_OFFSET_COMMIT) {
       // Somebody else's transaction names the partition, and hides our commit until it ends.

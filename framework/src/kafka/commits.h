@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "commit_reply.h"
-#include "committed_looks.h"
+#include "committed_reader.h"
 #include "partition_table.h"
 #include "rdkafka_ptr.h"
 #include "source.h"
@@ -31,9 +31,9 @@ namespace oncemq {
 
 class Commits {
  public:
-  // Answers come to `replies`, and by `looks`, which outlives it.
-  Commits(rd_kafka_t* client, rd_kafka_queue_t* replies, CommittedLooks& looks, bool cooperative,
-          const PartitionTable& table);
+  // Answers come to `replies`, and by `committed_reader`, which outlives it.
+  Commits(rd_kafka_t* client, rd_kafka_queue_t* replies, CommittedReader& committed_reader,
+          bool cooperative, const PartitionTable& table);
 
   void Send(std::span<const CommitAction> commits);
   // The assignment is over. A commit that still waits for its look is never sent: under the next
@@ -47,16 +47,17 @@ class Commits {
   void OnCommitted(rd_kafka_event_t* event, SourceEvents& events);
   // Sends what has waited for this look. Returns the partitions whose commit has vanished; they
   // were told as incidents.
-  std::vector<PartitionId> OnLooked(const CommittedLooks::Answer& answer, SourceEvents& events);
+  std::vector<PartitionId> OnCommittedRead(const CommittedReader::Answer& answer,
+                                           SourceEvents& events);
   // What could not even be asked.
   void Serve(SourceEvents& events);
 
  private:
   using Batch = std::vector<CommitAction>;
 
-  bool Look(uint64_t number, const Batch& batch);
-  void OnLooked(uint64_t number, const CommittedLooks::Answer& answer,
-                std::vector<PartitionId>& vanished, SourceEvents& events);
+  bool ReadCommitted(uint64_t number, const Batch& batch);
+  void OnCommittedRead(uint64_t number, const CommittedReader::Answer& answer,
+                       std::vector<PartitionId>& vanished, SourceEvents& events);
   void Dispatch(uint64_t number, const Batch& batch);
   void CountRefusal(const Batch& batch, const CommitAnswers& answers);
   CommitReply Judge(rd_kafka_resp_err_t code) const;
@@ -64,7 +65,7 @@ class Commits {
 
   rd_kafka_t* const client_;
   rd_kafka_queue_t* const replies_;
-  CommittedLooks& looks_;
+  CommittedReader& committed_reader_;
   const bool cooperative_;
   const PartitionTable& table_;
   std::set<PartitionId> acknowledged_;  // the broker holds a commit of this assignment
@@ -72,7 +73,7 @@ class Commits {
   uint32_t refusals_ = 0;  // answers in this revocation that said: the group rebalances
   uint64_t next_ = 1;
   // By request number, and not by address: what a late answer names may be gone.
-  std::map<uint64_t, Batch> looking_;
+  std::map<uint64_t, Batch> reading_;
   std::map<uint64_t, Batch> sent_;
   std::vector<uint64_t> failed_;  // of sent_
 };

@@ -46,7 +46,7 @@ Result<std::map<std::string, int32_t>> PartitionsOf(rd_kafka_t* client,
 
 }  // namespace
 
-Status GroupBeginning::Look(rd_kafka_t* client, const std::vector<std::string>& topics) {
+Status GroupBeginning::Query(rd_kafka_t* client, const std::vector<std::string>& topics) {
   sizes_.clear();
   begun_.clear();
   auto sizes = PartitionsOf(client, topics);

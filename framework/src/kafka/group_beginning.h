@@ -22,7 +22,7 @@ class GroupBeginning {
   // Asks for the topics' partitions and for any commit of the group. To be called before the member
   // joins: later, a commit may be that of a member that has begun a moment before us. Blocks: 6 s
   // at most.
-  Status Look(rd_kafka_t* client, const std::vector<std::string>& topics);
+  Status Query(rd_kafka_t* client, const std::vector<std::string>& topics);
 
   bool known() const { return known_; }
   // The group had no commit, and the partition was there.

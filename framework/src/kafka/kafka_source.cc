@@ -67,9 +67,9 @@ Status KafkaSource::NewMember() {
 }
 
 Status KafkaSource::Join() {
-  if (const Status looked = member_->Look(beginning_); !looked) {
+  if (const Status queried = member_->QueryBeginning(beginning_); !queried) {
     Log(LogLevel::kWarn, "kafka", "the group is joined without a look at it",
-        {{"error", ToString(looked.error())}});
+        {{"error", ToString(queried.error())}});
   }
   // Fixed in a client once it is made.
   const uint64_t share = PrefetchShare(options_.kafka.prefetch_bytes, beginning_.partitions());

@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint32_t kEventsAtOnce = 100;
 constexpr uint32_t kLargestBatch = 1000;
-constexpr milliseconds kLookWithin{3'000};  // as a look at an assignment's commits
+constexpr milliseconds kReadCommittedWithin{3'000};  // as a look at an assignment's commits
 
 }  // namespace
 
@@ -28,14 +28,14 @@ Member::Member(const RuntimeOptions& options, ClientPtr client, bool cooperative
       policies_(policies),
       clock_(clock),
       client_(std::move(client)),
-      looks_(client_, wake, kLookWithin),
+      committed_reader_(client_, wake, kReadCommittedWithin),
       starts_(options, client_.get(), beginning, policies, clock),
       missing_(options.kafka.topics, clock),
       batch_(kLargestBatch) {
   rd_kafka_poll_set_consumer(client_.get());
   queue_.reset(rd_kafka_queue_get_consumer(client_.get()));
   rd_kafka_queue_io_event_enable(queue_.get(), wake_, &kWakeRing, sizeof kWakeRing);
-  commits_.emplace(client_.get(), queue_.get(), looks_, cooperative, table);
+  commits_.emplace(client_.get(), queue_.get(), committed_reader_, cooperative, table);
 }
 
 Member::~Member() {
@@ -71,11 +71,11 @@ void Member::Serve(SourceEvents& events) {
   }
   // A look that has ended sends a commit, and none may follow the answer to a revocation: so the
   // revocation is read first, also one that was answered unread.
-  TakeLooks(events);
-  contact_.Look(client_.get());
+  TakeCommittedReads(events);
+  contact_.Check(client_.get());
   if (close_queue_ == nullptr) {
     contact_.Query(client_.get(), options_.kafka.topics.front(), queue_.get());
-    missing_.Look(client_.get(), queue_.get());
+    missing_.Check(client_.get(), queue_.get());
   }
   group_.answered_early = false;
   commits_->Serve(events);
@@ -99,9 +99,9 @@ std::vector<EventPtr> Member::TakeEvents() {
   return taken;
 }
 
-void Member::TakeLooks(SourceEvents& events) {
-  for (const CommittedLooks::Answer& answer : looks_.Take()) {
-    for (const PartitionId vanished : commits_->OnLooked(answer, events)) {
+void Member::TakeCommittedReads(SourceEvents& events) {
+  for (const CommittedReader::Answer& answer : committed_reader_.Take()) {
+    for (const PartitionId vanished : commits_->OnCommittedRead(answer, events)) {
       if (const auto found = readers_.find(vanished); found != readers_.end()) {
         found->second.stopped = true;
         ListReadable();
@@ -262,7 +262,7 @@ bool Member::Owns(const rd_kafka_message_t* message) const {
 }
 
 void Member::Close() {
-  looks_.Stop();
+  committed_reader_.Stop();
   // librdkafka can't end while the group waits for an answer of ours.
   if (group_.must_answer) {
     static_cast<void>(TellAssigned({}, true));

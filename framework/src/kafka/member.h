@@ -18,7 +18,7 @@
 #include "broker_contact.h"
 #include "cleanup_policy.h"
 #include "commits.h"
-#include "committed_looks.h"
+#include "committed_reader.h"
 #include "kafka_message.h"
 #include "missing_topics.h"
 #include "partition_starts.h"
@@ -39,10 +39,10 @@ class Member {
   Member& operator=(const Member&) = delete;
 
   // Before Subscribe(). Blocks: 6 s at most.
-  Status Look(GroupBeginning& beginning) {
-    Status looked = beginning.Look(client_.get(), options_.kafka.topics);
-    contact_.Look(client_.get());
-    return looked;
+  Status QueryBeginning(GroupBeginning& beginning) {
+    Status queried = beginning.Query(client_.get(), options_.kafka.topics);
+    contact_.Check(client_.get());
+    return queried;
   }
   // Whether the topics are compacted is said in the log, later.
   void QueryCleanupPolicies() {
@@ -105,7 +105,7 @@ class Member {
   void OnEvent(rd_kafka_event_t* event, SourceEvents& events);
   void OnDescribed(rd_kafka_event_t* event);
   void OnError(rd_kafka_event_t* event, SourceEvents& events);
-  void TakeLooks(SourceEvents& events);
+  void TakeCommittedReads(SourceEvents& events);
   bool Broken(PartitionId id, const rd_kafka_message_t* message, SourceEvents& events);
 
   // member_overtaken.cc
@@ -148,7 +148,7 @@ class Member {
   const Clock& clock_;
 
   ClientPtr client_;
-  CommittedLooks looks_;
+  CommittedReader committed_reader_;
   PartitionStarts starts_;
   MissingTopics missing_;
   QueuePtr queue_;        // the group's, and everything else that is no message

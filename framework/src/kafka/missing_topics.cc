@@ -54,7 +54,7 @@ void MissingTopics::Found(const std::string& topic, rd_kafka_resp_err_t code) {
   }
 }
 
-void MissingTopics::Look(rd_kafka_t* client, rd_kafka_queue_t* replies) {
+void MissingTopics::Check(rd_kafka_t* client, rd_kafka_queue_t* replies) {
   if (missing_.empty() && !suspected_) {
     return;
   }

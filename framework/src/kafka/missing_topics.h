@@ -34,7 +34,7 @@ class MissingTopics {
   void Assigned(const std::set<std::string>& topics);
   // In each round: asks and reminds when it is time. The answer is an event DESCRIBECONFIGS_RESULT
   // on `replies`.
-  void Look(rd_kafka_t* client, rd_kafka_queue_t* replies);
+  void Check(rd_kafka_t* client, rd_kafka_queue_t* replies);
   // Whether the event answers a question of ours.
   bool IsReply(rd_kafka_event_t* event) const;
   void Answered(rd_kafka_event_t* event);

@@ -196,8 +196,8 @@ Result<int64_t> PartitionStarts::TrueEnd(const char* topic, int32_t partition) {
 Result<int64_t> PartitionStarts::FreshStart(const char* topic, int32_t partition,
                                             const LogBounds& log) {
   if (options_.kafka.start != KafkaOptions::Start::kEarliest && !beginning_.known()) {
-    if (const Status looked = beginning_.Look(client_, options_.kafka.topics); !looked) {
-      return looked.error();
+    if (const Status queried = beginning_.Query(client_, options_.kafka.topics); !queried) {
+      return queried.error();
     }
   }
   if (!beginning_.Covers(topic, partition)) {

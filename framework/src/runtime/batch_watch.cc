@@ -153,27 +153,27 @@ bool BatchWatch::Abandon() {
   return true;
 }
 
-BatchWatch::Look BatchWatch::Tick(BootTime now, microseconds renew_every) {
-  Look look;
+BatchWatch::Due BatchWatch::Tick(BootTime now, microseconds renew_every) {
+  Due due;
   MutexLock lock(mutex_);
   const bool handling = phase_ == Phase::kHandling;
-  look.under_way = handling || under_way_;
+  due.under_way = handling || under_way_;
   if (!handling && phase_ != Phase::kCompleting) {
-    return look;
+    return due;
   }
   // A completion is not stopped for a claim that is gone: its own answer tells.
   if (handling) {
     ObserveCall(now);
-    look.stop_due = now >= stop_at_ && !stop_told_;
-    look.stop = stop_source_;
+    due.stop_due = now >= stop_at_ && !stop_told_;
+    due.stop = stop_source_;
   }
   if (now >= renewed_ + renew_every) {
     renewed_ = now;
     for (const RenewRequest& claim : machine_->ClaimsToRenew()) {
-      look.renew.push_back({std::string(claim.id), claim.token, claim.at});
+      due.renew.push_back({std::string(claim.id), claim.token, claim.at});
     }
   }
-  return look;
+  return due;
 }
 
 void BatchWatch::NotRenewed(microseconds sooner) {

@@ -79,7 +79,7 @@ class BatchWatch {
   // True: a handler is being called, and whenever it returns, its thread only ends.
   bool Abandon();
 
-  struct Look {
+  struct Due {
     // Between Reset() and End(): also before its first handler, since the claims that come first
     // may take longer than any look.
     bool under_way = false;
@@ -87,7 +87,7 @@ class BatchWatch {
     std::stop_source stop{std::nostopstate};
     std::vector<HeldClaim> renew;  // now
   };
-  Look Tick(BootTime now, microseconds renew_every);
+  Due Tick(BootTime now, microseconds renew_every);
   // A renewal of the last Tick() failed: the next one is due by so much earlier.
   void NotRenewed(microseconds sooner);
 

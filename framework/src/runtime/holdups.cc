@@ -12,8 +12,8 @@ namespace oncemq {
 namespace {
 
 constexpr microseconds kLogsEvery{250'000};
-constexpr microseconds kLookUpAfter{1'000'000};
-constexpr microseconds kLookUpEvery{1'000'000};
+constexpr microseconds kStuckAfter{1'000'000};
+constexpr microseconds kListStuckEvery{1'000'000};
 constexpr milliseconds kTellAfter{10'000};  // a shorter stay is not worth a line
 constexpr microseconds kTellEvery{30'000'000};
 constexpr size_t kLongestId = 256;  // in the log
@@ -143,24 +143,24 @@ void Holdups::Note(PartitionId id, std::optional<int64_t> caught_up_to, Partitio
   }
 }
 
-std::vector<OpenMessage> Holdups::ToLookUp(BootTime now) {
+std::vector<OpenMessage> Holdups::ListStuck(BootTime now) {
   std::vector<OpenMessage> wanted;
-  if (now < look_up_at_) {
+  if (now < list_stuck_at_) {
     return wanted;
   }
-  look_up_at_ = now + kLookUpEvery;
+  list_stuck_at_ = now + kListStuckEvery;
   std::vector<PartitionId> ids;
   for (PartitionId id = 0; id < partitions_.size(); id++) {
     partitions_[id].oldest.reset();
-    if (partitions_[id].stands && now - partitions_[id].stands_since >= kLookUpAfter) {
+    if (partitions_[id].stands && now - partitions_[id].stands_since >= kStuckAfter) {
       ids.push_back(id);
     }
   }
-  if (ids.size() > kMostLookedUp) {
-    std::ranges::nth_element(ids, ids.begin() + kMostLookedUp, {}, [this](PartitionId id) {
+  if (ids.size() > kMostStuck) {
+    std::ranges::nth_element(ids, ids.begin() + kMostStuck, {}, [this](PartitionId id) {
       return std::pair(partitions_[id].stands_since, id);
     });
-    ids.resize(kMostLookedUp);
+    ids.resize(kMostStuck);
     std::ranges::sort(ids);
   }
   for (const PartitionId id : ids) {

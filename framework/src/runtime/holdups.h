@@ -4,13 +4,13 @@
 //
 //   if (holdups.LogsDue(now)) holdups.SeeLog(id, source.LogOf(id));     // for each partition
 //   holdups.Note(id, caught_up_to, report.partitions[i], now);          // likewise
-//   auto stuck = holdups.ToLookUp(now);
+//   auto stuck = holdups.ListStuck(now);
 //   core.FindOldest(stuck);
 //   holdups.Keep(std::move(stuck));
 //   holdups.Describe(id, report.partitions[i], now);                    // for each partition
 //   holdups.Tell(report, now);
 //
-// **Limits:** the lowest message is looked up for kMostLookedUp partitions at most, once a second.
+// **Limits:** the lowest message is looked up for kMostStuck partitions at most, once a second.
 // The log gets kMostTold lines at a time: partitions with the same reason share one.
 //
 // **Thread safety:** none; belongs to the poll thread.
@@ -27,7 +27,7 @@ namespace oncemq {
 
 class Holdups {
  public:
-  static constexpr size_t kMostLookedUp = 256;
+  static constexpr size_t kMostStuck = 256;
   static constexpr size_t kMostTold = 8;
 
   bool LogsDue(BootTime now);
@@ -40,7 +40,7 @@ class Holdups {
 
   // Those whose lowest message has stayed the same for a second, to be filled in by
   // Core::FindOldest(); mostly none.
-  std::vector<OpenMessage> ToLookUp(BootTime now);
+  std::vector<OpenMessage> ListStuck(BootTime now);
   void Keep(std::vector<OpenMessage> found);
   void Describe(PartitionId id, PartitionReport& one, BootTime now) const;
 
@@ -69,7 +69,7 @@ class Holdups {
 
   std::vector<Partition> partitions_;
   BootTime logs_at_{};
-  BootTime look_up_at_{};
+  BootTime list_stuck_at_{};
   BootTime tell_at_{};
 };
 

@@ -71,7 +71,7 @@ void Keeper::Run() {
     }
     bool under_way = false;
     for (const JobPtr& job : jobs) {
-      under_way |= Look(job);
+      under_way |= Check(job);
     }
     QueueRenewals();
     MutexLock lock(mutex_);
@@ -91,22 +91,22 @@ void Keeper::Run() {
   }
 }
 
-bool Keeper::Look(const JobPtr& job) {
+bool Keeper::Check(const JobPtr& job) {
   const BootTime now = clock_.Boot();
   const uint64_t round = job->claims_end.round();  // before the look: of no later batch
-  BatchWatch::Look look = job->watch.Tick(now, options_.renew_every);
-  if (look.stop_due) {
-    TellStop(*job, look.stop);
+  BatchWatch::Due due = job->watch.Tick(now, options_.renew_every);
+  if (due.stop_due) {
+    TellStop(*job, due.stop);
   }
-  if (!look.renew.empty() && window_ != nullptr) {
-    due_.push_back({job, std::move(look.renew), std::move(look.stop), round});
+  if (!due.renew.empty() && window_ != nullptr) {
+    due_.push_back({job, std::move(due.renew), std::move(due.stop), round});
   }
   // Nobody polls until somebody takes over, so a system without threads is asked again.
   take_over_due_ |= job->watch.Demote(now, options_.poll_budget);
   if (take_over_due_ && take_over_()) {
     take_over_due_ = false;
   }
-  return look.under_way || take_over_due_;
+  return due.under_way || take_over_due_;
 }
 
 // Not here: the user's callbacks may block, and all other batches need the keeper.

@@ -57,7 +57,7 @@ class Keeper {
   };
 
   void Run();
-  bool Look(const JobPtr& job);
+  bool Check(const JobPtr& job);
   void TellStop(Job& job, const std::stop_source& stop);
   void QueueRenewals();
   void RunRenewals();

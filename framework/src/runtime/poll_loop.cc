@@ -90,7 +90,7 @@ bool PollLoop::Round() {
   Act();
   ReleaseMessages();
   if (poll_.now >= slow_batches_at_) {
-    pool_.LookAfterSlowBatches();
+    pool_.CheckSlowBatches();
     group_.CloseStores();
     partitions_.EndUnprotected();
     RenewOwedClaims();

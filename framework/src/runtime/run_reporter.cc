@@ -193,7 +193,7 @@ void RunReporter::NoteHoldups(RunReport& report) {
     holdups_.Note(id, left ? std::optional(left->at) : std::nullopt, report.partitions[i],
                   poll_.now);
   }
-  std::vector<OpenMessage> stuck = holdups_.ToLookUp(poll_.now);
+  std::vector<OpenMessage> stuck = holdups_.ListStuck(poll_.now);
   if (!stuck.empty()) {
     poll_.core.FindOldest(stuck);
     holdups_.Keep(std::move(stuck));

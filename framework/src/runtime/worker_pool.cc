@@ -153,7 +153,7 @@ void WorkerPool::StopBatchesOf(PartitionId partition, BootTime stop_at) {
 
 // A long handler may run while commits keep the partition ours. The other messages of its batch do
 // not wait for it.
-void WorkerPool::LookAfterSlowBatches() {
+void WorkerPool::CheckSlowBatches() {
   std::vector<Settlement> settled;
   for (const JobPtr& job : out_) {
     if (job->watch.SettleOthers(poll_.now, poll_.options.poll_budget, settled)) {

@@ -37,7 +37,7 @@ class WorkerPool {
   // Whether another thread drives a batch of the partition.
   bool InUse(PartitionId partition) const;
   void StopBatchesOf(PartitionId partition, BootTime stop_at);
-  void LookAfterSlowBatches();
+  void CheckSlowBatches();
 
   // All jobs, after the end.
   const std::vector<JobPtr>& jobs() const { return jobs_; }

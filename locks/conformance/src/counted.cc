@@ -31,7 +31,7 @@ LOCK_TEST(IfCounted, AsManyHoldANameAsTheLimitSays) {
   busy.queue = false;
   EXPECT_EQ(Request(busy).kind, Kind::kBusy);
   EXPECT_EQ(Request(NewCounted(3)).kind, Kind::kQueued);
-  const LockView view = Look();
+  const LockView view = Read();
   ASSERT_EQ(view.parties.size(), 4u);
   for (size_t i = 0; i < 4; i++) {
     EXPECT_EQ(view.parties[i].holds, i < 3);

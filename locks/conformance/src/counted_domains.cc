@@ -49,7 +49,7 @@ LOCK_TEST(IfCounted, NeverMoreHoldThanTheLimitSays) {
   }
   threads.clear();
   EXPECT_LE(most.load(), kLimit);
-  EXPECT_TRUE(Look().parties.empty());
+  EXPECT_TRUE(Read().parties.empty());
 }
 
 LOCK_TEST(IfCounted, EachCountedLeaseIsReleasedByItself) {

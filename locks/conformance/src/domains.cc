@@ -85,7 +85,7 @@ LOCK_TEST(Always, WhoWaitsGivesUpInTime) {
   const BootTime began = domain->clock().Boot();
   EXPECT_FALSE(Acquired(*domain, "x", {.until = began + milliseconds(50)}));
   EXPECT_GE(domain->clock().Boot() - began, milliseconds(50));
-  EXPECT_EQ(Look().parties.size(), 1u) << "its place is taken back";
+  EXPECT_EQ(Read().parties.size(), 1u) << "its place is taken back";
 }
 
 LOCK_TEST(Always, WhoWaitsGivesUpWhenAStopIsRequested) {
@@ -95,7 +95,7 @@ LOCK_TEST(Always, WhoWaitsGivesUpWhenAStopIsRequested) {
   std::jthread waits([&] { EXPECT_FALSE(Acquired(*domain, "x", {.stop = stop.get_token()})); });
   stop.request_stop();
   waits.join();
-  EXPECT_EQ(Look().parties.size(), 1u) << "its place is taken back";
+  EXPECT_EQ(Read().parties.size(), 1u) << "its place is taken back";
 }
 
 LOCK_TEST(IfFenced, AnEvictedHolderIsToldToStop) {
@@ -265,7 +265,7 @@ LOCK_TEST(Always, ASpinThatIsOverGivesUpWithoutAPlace) {
   const BootTime began = domain->clock().Boot();
   EXPECT_FALSE(Acquired(*domain, "x", spins));
   EXPECT_GE(domain->clock().Boot() - began, milliseconds(20));
-  EXPECT_EQ(Look().parties.size(), 1u);
+  EXPECT_EQ(Read().parties.size(), 1u);
 }
 
 LOCK_TEST(Always, ASpinThatIsOverGoesOnAsAWait) {
@@ -275,7 +275,7 @@ LOCK_TEST(Always, ASpinThatIsOverGoesOnAsAWait) {
   spins.wait = {LockWait::How::kSpinThenBlock, milliseconds(5)};
   std::jthread waits([&] { EXPECT_TRUE(Acquired(*domain, "x", spins)); });
   if (can().fair) {
-    while (Look().parties.size() < 2) {
+    while (Read().parties.size() < 2) {
       std::this_thread::yield();
     }
   }

@@ -101,7 +101,7 @@ LOCK_TEST(IfFair, ALookShowsHoldersAndThoseWhoWait) {
   const Requester holder = New();
   const LockAnswer granted = Request(holder);
   ASSERT_EQ(Request(New()).kind, Kind::kQueued);
-  const LockView view = Look();
+  const LockView view = Read();
   ASSERT_EQ(view.parties.size(), 2u);
   EXPECT_EQ(view.name, "x");
   EXPECT_TRUE(view.parties[0].holds);

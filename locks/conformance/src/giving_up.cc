@@ -89,7 +89,7 @@ LOCK_TEST(Always, GivingUpAroundTheGrantLeavesNothingBehind) {
     const bool reads = can().shared && round % 4 >= 2;
     requests.Play({.mode = reads ? LockMode::kShared : LockMode::kExclusive}, InTurn(round),
                   last * round / rounds());
-    EXPECT_TRUE(Look().parties.empty()) << "round " << round;
+    EXPECT_TRUE(Read().parties.empty()) << "round " << round;
   }
   EXPECT_FALSE(HasFailure());
   EXPECT_LT(requests.granted(), rounds());
@@ -105,7 +105,7 @@ LOCK_TEST(IfCounted, GivingUpACountedPlaceAroundItsGrantLeavesNothingBehind) {
   const int all = std::max(1, rounds() / 3);
   for (int round = 0; round < all && !HasFailure(); round++) {
     requests.Play(counted, InTurn(round), last * round / all);
-    EXPECT_EQ(Look().parties.size(), 1u) << "round " << round;
+    EXPECT_EQ(Read().parties.size(), 1u) << "round " << round;
   }
   EXPECT_LT(requests.granted(), all);
   EXPECT_TRUE(stays->StillMine());

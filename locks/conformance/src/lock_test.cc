@@ -120,8 +120,8 @@ void LockTest::Await(const Requester& requester, milliseconds within, const std:
   EXPECT_TRUE(done.has_value()) << ToString(done.error());
 }
 
-LockView LockTest::Look(std::string_view name) {
-  const Result<LockView> view = engine_->Look(name);
+LockView LockTest::Read(std::string_view name) {
+  const Result<LockView> view = engine_->Read(name);
   EXPECT_TRUE(view.has_value()) << ToString(view.error());
   return view.value_or(LockView{});
 }

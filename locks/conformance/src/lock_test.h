@@ -119,7 +119,7 @@ class LockTest : public ::testing::Test {
   Extended Extend(const Requester& requester);
   Freed Free(const Requester& requester);
   void Await(const Requester& requester, milliseconds within, const std::stop_token& stop = {});
-  LockView Look(std::string_view name = "x");
+  LockView Read(std::string_view name = "x");
   // Asks until granted, and not for ever: some engines hear a moment later that a hold has ended.
   LockAnswer RequestUntilGranted(const Requester& requester);
 

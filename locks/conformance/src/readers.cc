@@ -8,7 +8,7 @@ namespace {
 LOCK_TEST(IfShared, ReadersHoldANameTogether) {
   EXPECT_EQ(Request(NewReader()).kind, Kind::kGranted);
   EXPECT_EQ(Request(NewReader()).kind, Kind::kGranted);
-  EXPECT_EQ(Look().parties.size(), 2u);
+  EXPECT_EQ(Read().parties.size(), 2u);
 }
 
 LOCK_TEST(IfShared, AWriterWaitsForEveryReader) {

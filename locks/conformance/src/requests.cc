@@ -35,7 +35,7 @@ LOCK_TEST(Always, AHeldNameIsBusyForWhoeverDoesNotQueue) {
   Requester other = New();
   other.queue = false;
   EXPECT_EQ(Request(other).kind, Kind::kBusy);
-  EXPECT_EQ(Look().parties.size(), 1u) << "the busy one left something behind";
+  EXPECT_EQ(Read().parties.size(), 1u) << "the busy one left something behind";
   EXPECT_EQ(Free(holder), Freed::kYes);
   EXPECT_EQ(Request(New()).kind, Kind::kGranted);
 }
@@ -69,7 +69,7 @@ LOCK_TEST(Always, ANameIsItsBytesAndNothingElse) {
     Requester other = New(name);
     other.queue = false;
     EXPECT_EQ(Request(other).kind, Kind::kBusy) << name;
-    EXPECT_EQ(Look(name).parties.size(), 1u) << name;
+    EXPECT_EQ(Read(name).parties.size(), 1u) << name;
   }
 }
 
@@ -79,9 +79,9 @@ LOCK_TEST(Always, AnAskRepeatedAfterALostReplyRecognisesItself) {
   const LockAnswer again = Request(holder);
   EXPECT_EQ(again.kind, Kind::kGranted);
   EXPECT_EQ(again.fence, first.fence);
-  EXPECT_EQ(Look().parties.size(), 1u);
+  EXPECT_EQ(Read().parties.size(), 1u);
   EXPECT_EQ(Free(holder), Freed::kYes) << "two grants would need two";
-  EXPECT_TRUE(Look().parties.empty());
+  EXPECT_TRUE(Read().parties.empty());
 }
 
 LOCK_TEST(IfFenced, EveryGrantHasAGreaterFenceThanAllBefore) {

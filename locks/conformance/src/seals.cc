@@ -34,7 +34,7 @@ LOCK_TEST(IfSeals, WhoAsksInAnotherEpochIsRefusedAndLeavesNothing) {
     EXPECT_EQ(answer.kind, Kind::kSealed) << epoch;
     EXPECT_EQ(answer.fence.epoch, 7u) << epoch;
   }
-  EXPECT_TRUE(Look().parties.empty());
+  EXPECT_TRUE(Read().parties.empty());
   EXPECT_EQ(Request(In(7, New())).kind, Kind::kGranted);
 }
 
@@ -58,7 +58,7 @@ LOCK_TEST(IfSealsAndFenced, AFenceBeginsWithItsEpochAndKeepsIt) {
   EXPECT_EQ(after.fence.epoch, 2u);
   EXPECT_GT(after.fence, before.fence);
   EXPECT_EQ(Request(second).fence, after.fence);
-  const LockView view = Look();
+  const LockView view = Read();
   ASSERT_EQ(view.parties.size(), 1u);
   EXPECT_EQ(view.parties[0].fence, after.fence);
   const Result<Freed> evicted = engine().Evict("x", after.fence);

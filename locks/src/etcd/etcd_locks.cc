@@ -221,13 +221,13 @@ Status EtcdLocks::Await(const AcquireRequest& request, BootTime until,
     return {};  // it waits for nobody
   }
   const EtcdWatch what{.key = claim->ahead, .puts = false};
-  Status looked;
+  Status checked;
   bool there = true;
   const Status watched = client_->Watch(what, until, stop, [&](const EtcdEvent& event) {
     there = event.kind == EtcdEvent::Kind::kBegun;
     if (there) {
       const auto still = StillThere(claim->ahead, claim->ahead_created);
-      looked = still ? Status() : Status(still.error());
+      checked = still ? Status() : Status(still.error());
       there = still.value_or(false);
     }
     return there;
@@ -236,7 +236,7 @@ Status EtcdLocks::Await(const AcquireRequest& request, BootTime until,
     MutexLock lock(mutex_);
     claims_.AheadWent(request.token);
   }
-  return watched ? looked : watched;
+  return watched ? checked : watched;
 }
 
 Status EtcdLocks::Extend(std::span<const LockClaim> claims, std::span<Extended> answers) {
@@ -259,21 +259,21 @@ Status EtcdLocks::ExtendSome(std::span<const LockClaim> claims, std::span<Extend
   if (lease > session_.LongestLease()) {
     return Error{Code::kInvalid, Effect::kNone, "longer than the session of etcd allows"};
   }
-  EtcdTxn look;
+  EtcdTxn reads;
   {
     MutexLock lock(mutex_);
     for (size_t i = 0; i < claims.size(); i++) {
       answers[i] = Extended::kGone;
       if (claims_.Extending(claims[i].token, BootNow())) {
         held[i] = claims_.Find(claims[i].token);
-        look.then.push_back({.kind = EtcdOp::Kind::kRange, .key = held[i]->key});
+        reads.then.push_back({.kind = EtcdOp::Kind::kRange, .key = held[i]->key});
       }
     }
   }
-  if (look.then.empty()) {
+  if (reads.then.empty()) {
     return {};
   }
-  const auto seen = LookInSession(look, lease, AnswerWithin(claims));
+  const auto seen = ReadInSession(reads, lease, AnswerWithin(claims));
   MutexLock lock(mutex_);
   for (size_t i = 0, reply = 0; i < claims.size(); i++) {
     if (!held[i]) {
@@ -294,7 +294,7 @@ Status EtcdLocks::ExtendSome(std::span<const LockClaim> claims, std::span<Extend
   return seen ? Status() : seen.error();
 }
 
-Result<std::pair<EtcdAnswer, int64_t>> EtcdLocks::LookInSession(const EtcdTxn& look,
+Result<std::pair<EtcdAnswer, int64_t>> EtcdLocks::ReadInSession(const EtcdTxn& reads,
                                                                 milliseconds lease,
                                                                 milliseconds within) {
   for (int tries = 0; tries < kMostTries; tries++) {
@@ -302,11 +302,11 @@ Result<std::pair<EtcdAnswer, int64_t>> EtcdLocks::LookInSession(const EtcdTxn& l
     if (!ticket) {
       return ticket.error();
     }
-    auto answer = client_->Run(look, within);
+    auto answer = client_->Run(reads, within);
     if (!answer) {
       return answer.error();
     }
-    if (answer->replies.size() != look.then.size()) {
+    if (answer->replies.size() != reads.then.size()) {
       return Strange();
     }
     if (session_.Proves(answer->header, *ticket)) {

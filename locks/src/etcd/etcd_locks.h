@@ -35,7 +35,7 @@ class EtcdLocks final : public LockEngine {
   Status Free(std::span<const LockClaim> claims, std::span<Freed> answers) override;
   Result<size_t> Recall(std::string_view name) override;
   Result<Freed> Evict(std::string_view name, const Fence& fence) override;
-  Result<LockView> Look(std::string_view name) override;
+  Result<LockView> Read(std::string_view name) override;
   Result<std::vector<std::string>> Names(std::string_view after, size_t limit) override;
   Result<uint32_t> Seal(uint32_t epoch) override;
   void Listen(HoldListener& listener) override { listeners_.Listen(listener); }
@@ -62,7 +62,7 @@ class EtcdLocks final : public LockEngine {
   Result<bool> StillThere(const std::string& key, int64_t created);
   Status ExtendSome(std::span<const LockClaim> claims, std::span<Extended> answers);
   // The answer proves that the session lives so long; with the session.
-  Result<std::pair<EtcdAnswer, int64_t>> LookInSession(const EtcdTxn& look, milliseconds lease,
+  Result<std::pair<EtcdAnswer, int64_t>> ReadInSession(const EtcdTxn& reads, milliseconds lease,
                                                        milliseconds within);
   Result<Queue> QueueOf(std::string_view name);
 

@@ -101,7 +101,7 @@ Result<Freed> EtcdLocks::Evict(std::string_view name, const Fence& fence) {
 }
 
 // What another engine extended it does not write down: of its holds this is the most they have.
-Result<LockView> EtcdLocks::Look(std::string_view name) {
+Result<LockView> EtcdLocks::Read(std::string_view name) {
   const auto queue = QueueOf(name);
   if (!queue) {
     return queue.error();

@@ -199,7 +199,7 @@ class MemcachedLocks final : public LockEngine {
   // A hold that no fence names.
   Result<Freed> Evict(std::string_view, const Fence&) override { return Freed::kNotHeld; }
 
-  Result<LockView> Look(std::string_view name) override {
+  Result<LockView> Read(std::string_view name) override {
     const auto there = Get(Key(name, epoch_), space_ + std::string(name));
     if (!there) {
       return there.error();
@@ -331,11 +331,11 @@ class MemcachedLocks final : public LockEngine {
     }
     bool right = true;
     if (sent) {
-      const auto looked = ClockWasRight(replies->front(), *sent);
-      if (!looked) {
-        return Error{looked.error().code, Effect::kUnknown, looked.error().message};
+      const auto was_right = ClockWasRight(replies->front(), *sent);
+      if (!was_right) {
+        return Error{was_right.error().code, Effect::kUnknown, was_right.error().message};
       }
-      right = *looked;
+      right = *was_right;
     }
     std::vector<Open> again;
     size_t next = 1;

@@ -95,7 +95,7 @@ class RedisLocks final : public LockEngine {
     return reply->integer == 1 ? Freed::kYes : Freed::kNotHeld;
   }
 
-  Result<LockView> Look(std::string_view name) override {
+  Result<LockView> Read(std::string_view name) override {
     const std::string key = prefix_ + std::string(name);
     const auto reply = One(scripts_.look, 1, {key});
     if (!reply) {

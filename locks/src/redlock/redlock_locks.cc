@@ -162,7 +162,7 @@ class RedlockLocks final : public LockEngine {
   Result<Freed> Evict(std::string_view, const Fence&) override { return Freed::kNotHeld; }
 
   // Those that a majority may know. What a minority has left of a request is nobody's hold.
-  Result<LockView> Look(std::string_view name) override {
+  Result<LockView> Read(std::string_view name) override {
     const RedlockAnswers said = masters_->Request({&scripts_.tokens, 1, {{Key(name)}}}, Never);
     std::map<std::string, std::vector<LockView::Party>> seen;
     size_t answered = 0;

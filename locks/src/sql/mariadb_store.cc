@@ -243,16 +243,16 @@ Result<SqlLocked> MariadbStore::SwapLocked(std::string_view name, bool /*sealed*
     return began ? SqlError(*began->refusal) : began.error();
   }
   SqlTransaction& transaction = **begun;
-  const SqlStatement look{texts_.lock, {space_, space_, name}};
-  const auto looked = transaction.Try({&look, 1});
-  if (!looked || looked->refusal) {
-    return looked ? NotDone(*looked->refusal) : NotLocked(looked.error());
+  const SqlStatement read{texts_.lock, {space_, space_, name}};
+  const auto outcome = transaction.Try({&read, 1});
+  if (!outcome || outcome->refusal) {
+    return outcome ? NotDone(*outcome->refusal) : NotLocked(outcome.error());
   }
-  if (looked->answers.front().rows.empty()) {
+  if (outcome->answers.front().rows.empty()) {
     transaction.Rollback();
     return SqlLocked::kNoRow;
   }
-  const auto seen = SeenNow(transaction, looked->answers.front());
+  const auto seen = SeenNow(transaction, outcome->answers.front());
   auto swap = seen ? judge(*seen) : Result<std::optional<SqlSwap>>(seen.error());
   if (!swap || !*swap) {
     transaction.Rollback();

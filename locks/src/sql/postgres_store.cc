@@ -269,15 +269,15 @@ Result<SqlLocked> PostgresStore::SwapLocked(std::string_view name, bool sealed,
     return begun.error();
   }
   SqlTransaction& transaction = **begun;
-  std::vector<SqlStatement> look{{kWaitsFor, {int64_t{waits.row.count()}}}};
-  AddShare(look, sealed);
-  look.push_back({texts_.lock, {space_, name}});
-  look.push_back({texts_.read, {space_, name}});
-  const auto looked = transaction.Try(look);
-  if (!looked || looked->refusal) {
-    return looked ? NotDone(*looked->refusal) : looked.error();
+  std::vector<SqlStatement> reads{{kWaitsFor, {int64_t{waits.row.count()}}}};
+  AddShare(reads, sealed);
+  reads.push_back({texts_.lock, {space_, name}});
+  reads.push_back({texts_.read, {space_, name}});
+  const auto outcome = transaction.Try(reads);
+  if (!outcome || outcome->refusal) {
+    return outcome ? NotDone(*outcome->refusal) : outcome.error();
   }
-  const auto seen = SeenOf(looked->answers.back());
+  const auto seen = SeenOf(outcome->answers.back());
   if (seen && seen->version == 0) {
     transaction.Rollback();
     return SqlLocked::kNoRow;

@@ -28,9 +28,9 @@ constexpr std::string_view kMariadbRaise =
     "VALUES(token), token), epoch = GREATEST(epoch, VALUES(epoch))";
 
 // What is affected is counted in different ways: the row itself says whose fence it has.
-constexpr std::string_view kPostgresLook =
+constexpr std::string_view kPostgresRead =
     "SELECT epoch, token FROM oncemq_fences_v1 WHERE name = $1 FOR UPDATE";
-constexpr std::string_view kMariadbLook =
+constexpr std::string_view kMariadbRead =
     "SELECT epoch, token FROM oncemq_fences_v1 WHERE name = ? FOR UPDATE";
 
 constexpr auto kGreatestToken = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
@@ -66,7 +66,7 @@ Result<FenceInstalled> InstallFence(SqlSession& transaction, const Lease& lease)
   if (!raised) {
     return raised.error();
   }
-  const auto now = transaction.Run({postgres ? kPostgresLook : kMariadbLook, {lease.name()}});
+  const auto now = transaction.Run({postgres ? kPostgresRead : kMariadbRead, {lease.name()}});
   if (!now) {
     return now.error();
   }

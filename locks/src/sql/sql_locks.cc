@@ -113,7 +113,7 @@ class SqlLocks final : public LockEngine {
   Status Await(const AcquireRequest& request, BootTime until,
                const std::stop_token& stop) override {
     if (!can_.wakes) {
-      return wakes_.AwaitLooking(
+      return wakes_.AwaitPolling(
           request.name, request.token, until, stop,
           [&](const std::vector<Token>& waiting) { return TurnsOf(request.name, waiting); });
     }
@@ -173,7 +173,7 @@ class SqlLocks final : public LockEngine {
     return done ? Result<Freed>(freed) : done.error();
   }
 
-  Result<LockView> Look(std::string_view name) override {
+  Result<LockView> Read(std::string_view name) override {
     const auto draft = ReadOne(name);
     if (!draft) {
       return draft.error();

@@ -20,7 +20,7 @@ namespace oncemq {
 namespace {
 
 // Between two looks that found nothing new: a place may say each time that something has changed.
-constexpr milliseconds kBetweenLooks{250};
+constexpr milliseconds kPollInterval{250};
 
 Error InvalidWatch(const char* why) {
   return {Code::kInvalid, Effect::kNone, why};
@@ -33,9 +33,9 @@ struct ConfigWatch::Parts {
       : store(std::move(a_store)), options(std::move(an_options)), clock(a_clock) {}
 
   // Reads once.
-  Status Look() {
+  Status Read() {
     // One after another, so that what is read later is not older.
-    MutexLock one_at_a_time(looking);
+    MutexLock one_at_a_time(reading);
     const BootTime requested_at = clock.Boot();
     const auto read = store->Read();
     MutexLock lock(mutex);
@@ -65,7 +65,7 @@ struct ConfigWatch::Parts {
     return {};
   }
 
-  void LookAgainAndAgain() {
+  void ReadLoop() {
     const std::stop_token ends = stop.get_token();
     while (!ends.stop_requested()) {
       uint64_t known = 0;
@@ -74,19 +74,19 @@ struct ConfigWatch::Parts {
         known = seen.value.version;
       }
       const BootTime began = clock.Boot();
-      const Status heard = store->Await(known, began + options.look, ends);
+      const Status heard = store->Await(known, began + options.read_every, ends);
       if (ends.stop_requested()) {
         return;
       }
-      const Status looked = Look();
+      const Status read = Read();
       bool news = false;
       {
         MutexLock lock(mutex);
         news = seen.value.version != known;
       }
-      if (!heard || !looked || !news) {
+      if (!heard || !read || !news) {
         const BootTime now = clock.Boot();
-        WaitUntil(std::max(began + kBetweenLooks, now), now, ends);
+        WaitUntil(std::max(began + kPollInterval, now), now, ends);
       }
     }
   }
@@ -126,7 +126,7 @@ struct ConfigWatch::Parts {
   const ConfigWatchOptions options;
   const Clock& clock;
 
-  Mutex looking;  // before `mutex`
+  Mutex reading;  // before `mutex`
   mutable Mutex mutex;
   ConditionVariable changed;
   ConfigSeen seen GUARDED_BY(mutex);
@@ -135,7 +135,7 @@ struct ConfigWatch::Parts {
   bool ending GUARDED_BY(mutex) = false;
 
   std::stop_source stop;
-  std::optional<std::thread> looker;
+  std::optional<std::thread> reader;
   std::optional<std::thread> teller;
 };
 
@@ -157,20 +157,20 @@ Result<std::unique_ptr<ConfigWatch>> ConfigWatch::Open(std::string_view address,
 Result<std::unique_ptr<ConfigWatch>> ConfigWatch::Over(std::shared_ptr<SwitchStore> store,
                                                        ConfigWatchOptions options,
                                                        const Clock& clock) {
-  if (options.look < milliseconds(1) || options.last_call < milliseconds(0)) {
+  if (options.read_every < milliseconds(1) || options.last_call < milliseconds(0)) {
     return InvalidWatch(
         "a configuration watch looks after 1 ms or later, and waits for no less than 0");
   }
   auto parts = std::make_shared<Parts>(std::move(store), std::move(options), clock);
-  if (const Status looked = parts->Look(); !looked) {
-    return looked.error();
+  if (const Status read = parts->Read(); !read) {
+    return read.error();
   }
   std::unique_ptr<ConfigWatch> watch(new ConfigWatch(parts));
-  parts->looker = StartThread("config", [parts] { parts->LookAgainAndAgain(); });
-  if (parts->looker && parts->options.changed) {
+  parts->reader = StartThread("config", [parts] { parts->ReadLoop(); });
+  if (parts->reader && parts->options.changed) {
     parts->teller = StartThread("config-tell", [parts] { parts->Tell(); });
   }
-  if (!parts->looker || (parts->options.changed && !parts->teller)) {
+  if (!parts->reader || (parts->options.changed && !parts->teller)) {
     return Error{Code::kUnavailable, Effect::kNone, "the system gives no thread"};
   }
   return watch;
@@ -195,8 +195,8 @@ ConfigWatch::~ConfigWatch() {
   if (parts_->teller) {
     let_go ? parts_->teller->detach() : parts_->teller->join();
   }
-  if (parts_->looker) {
-    parts_->looker->join();
+  if (parts_->reader) {
+    parts_->reader->join();
   }
 }
 
@@ -211,7 +211,7 @@ Result<bool> ConfigWatch::Set(std::string_view text, uint64_t version) {
   }
   const auto swapped = parts_->store->Swap(text, version);
   if (swapped) {
-    static_cast<void>(parts_->Look());  // if it fails, it says so to Now()
+    static_cast<void>(parts_->Read());  // if it fails, it says so to Now()
   }
   return swapped;
 }

@@ -102,7 +102,7 @@ class SqlSwitchStore final : public SwitchStore {
   }
 
   Status Await(uint64_t version, BootTime until, const std::stop_token& stop) override {
-    return AwaitByLooking(version, until, stop, kBetweenReads);
+    return AwaitByPolling(version, until, stop, kBetweenReads);
   }
 
   Status Say(std::string_view who, std::string_view word) override {

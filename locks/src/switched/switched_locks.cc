@@ -109,7 +109,7 @@ std::optional<size_t> SwitchedLocks::Parts::HoldsLeft(const SwitchRecord& record
   const auto held = [&](const std::string& store,
                         const std::string& name) -> std::optional<size_t> {
     const auto view =
-        Store(store).Do(*board, [&](LockEngine& engine) { return engine.Look(name); });
+        Store(store).Do(*board, [&](LockEngine& engine) { return engine.Read(name); });
     if (!view) {
       return std::nullopt;
     }
@@ -233,10 +233,10 @@ Result<Freed> SwitchedLocks::Evict(std::string_view name, const Fence& fence) {
 // copy of the record knows nothing.
 Result<Freed> SwitchedLocks::Parts::EvictInBoth(const SwitchRecord& record, std::string_view name,
                                                 const Fence& fence) {
-  const auto look = [&](LockEngine& engine) { return engine.Look(name); };
+  const auto read = [&](LockEngine& engine) { return engine.Read(name); };
   SwitchedStore& to = Store(record.to);
-  const auto there = to.Do(*board, look);
-  const auto here = Front(record).Do(*board, look);
+  const auto there = to.Do(*board, read);
+  const auto here = Front(record).Do(*board, read);
   const auto freed =
       Front(record).Do(*board, [&](LockEngine& engine) { return engine.Evict(name, fence); });
   if (!freed || *freed != Freed::kYes || !there || !here) {
@@ -255,14 +255,14 @@ Result<Freed> SwitchedLocks::Parts::EvictInBoth(const SwitchRecord& record, std:
   return freed;
 }
 
-Result<LockView> SwitchedLocks::Look(std::string_view name) {
+Result<LockView> SwitchedLocks::Read(std::string_view name) {
   const auto record = parts_->board->InForce();
   if (!record) {
     return record.error();
   }
   return parts_->Front(*record).Do(*parts_->board, [&](LockEngine& engine) {
     engine.InEpoch(record->epoch);
-    return engine.Look(name);
+    return engine.Read(name);
   });
 }
 

@@ -37,7 +37,7 @@ Result<LockAnswer> SwitchedLocks::Parts::RequestAt(SwitchedStore& store,
     }
     if (answer->kind == Kind::kSealed) {
       if (answer->fence.epoch > request.epoch) {
-        board->Look();
+        board->ReadSoon();
         return Unavailable("the store " + store.name() + " knows of a later switch, of epoch " +
                            std::to_string(answer->fence.epoch) + ", than the record, of epoch " +
                            std::to_string(request.epoch) +

@@ -102,19 +102,19 @@ class ZooKeeperSwitchStore final : public SwitchStore {
       return listed.error();
     }
     std::map<std::string, std::string> said;
-    std::vector<Call> looks;
+    std::vector<Call> reads;
     for (const std::string& child : listed->back().children) {
-      looks.push_back({.kind = Call::Kind::kGet, .path = words_ + child});
+      reads.push_back({.kind = Call::Kind::kGet, .path = words_ + child});
     }
-    if (looks.empty()) {
+    if (reads.empty()) {
       return said;
     }
-    const auto words = Run(looks);
+    const auto words = Run(reads);
     if (!words) {
       return words.error();
     }
-    for (size_t i = 0; i < looks.size() && i < words->size(); i++) {
-      const auto who = BytesOfHex(std::string_view(looks[i].path).substr(words_.size()));
+    for (size_t i = 0; i < reads.size() && i < words->size(); i++) {
+      const auto who = BytesOfHex(std::string_view(reads[i].path).substr(words_.size()));
       if (who && (*words)[i].kind == Reply::Kind::kDone) {
         said.emplace(*who, (*words)[i].data);
       }

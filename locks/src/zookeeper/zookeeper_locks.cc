@@ -62,7 +62,7 @@ class ZooKeeperLocks final : public LockEngine {
     }
     (*lock_session)->EndDue(false);
     const auto answer = ZooKeeperRequest(**lock_session, request, max_waiters_).Run();
-    keeper_.LookAgain();
+    keeper_.Reschedule();
     return answer;
   }
 
@@ -98,7 +98,7 @@ class ZooKeeperLocks final : public LockEngine {
       lock_session->waits().Forget(claim.token);
     }
     const Status done = FreeAll(*lock_session, claims, answers);
-    keeper_.LookAgain();
+    keeper_.Reschedule();
     if (done || lock_session->over()) {
       return {};  // the servers have freed them
     }
@@ -150,7 +150,7 @@ class ZooKeeperLocks final : public LockEngine {
     return reply->kind == Reply::Kind::kDone ? Freed::kYes : Freed::kNotHeld;
   }
 
-  Result<LockView> Look(std::string_view name) override {
+  Result<LockView> Read(std::string_view name) override {
     const auto lock_session = Connected();
     const auto requesters = lock_session ? Requesters(**lock_session, name) : lock_session.error();
     if (!requesters) {

@@ -13,7 +13,7 @@ using Reply = ZooKeeperReply;
 using Kind = LockAnswer::Kind;
 
 // Each look again means that somebody else came or went between two flights.
-constexpr int kMostLooks = 20;
+constexpr int kMostAttempts = 20;
 
 }  // namespace
 
@@ -26,7 +26,7 @@ ZooKeeperRequest::ZooKeeperRequest(ZooKeeperLockSession& lock_session,
       began_(SystemClock::Instance().Boot()) {}
 
 Result<LockAnswer> ZooKeeperRequest::Run() {
-  for (int look = 0; look < kMostLooks; look++) {
+  for (int attempt = 0; attempt < kMostAttempts; attempt++) {
     const Answer answer = Once();
     if (const auto* error = std::get_if<Error>(&answer)) {
       return OfAll(*error);
@@ -62,7 +62,7 @@ ZooKeeperRequest::Answer ZooKeeperRequest::Once() {
   if (claim->node.empty()) {
     return FindNode(*claim);
   }
-  return claim->holds ? Confirm(*claim) : LookAhead(*claim);
+  return claim->holds ? Confirm(*claim) : CheckTurn(*claim);
 }
 
 // What we know may be old, so it is read again before anybody is refused.
@@ -96,7 +96,7 @@ ZooKeeperRequest::Answer ZooKeeperRequest::TakeQueuePosition() {
   if (const auto sealed = Sealed(seal)) {
     return *sealed;
   }
-  if (!request_.queue && !looked_) {
+  if (!request_.queue && !checked_) {
     // Most who do not queue are refused: without a write, and without standing in anybody's way.
     const auto queue = lock_session_.Queue(request_.name);
     if (!queue) {
@@ -107,14 +107,14 @@ ZooKeeperRequest::Answer ZooKeeperRequest::TakeQueuePosition() {
     if (WaitsFor(modes, modes.size() - 1)) {
       return LockAnswer{};
     }
-    looked_ = true;
+    checked_ = true;
   }
   const BootTime ends = began_ + std::max(request_.lease, request_.queue_lease);
   const auto claim = lock_session_.With([&](SessionClaims& claims) {
     return claims.Begin(request_.token, request_.name, request_.epoch, ends);
   });
   if (!claim) {
-    return Look::kAgain;  // somebody else asks by this token
+    return Retry::kAgain;  // somebody else asks by this token
   }
   const Call check{
       .kind = Call::Kind::kCheck, .path = lock_session_.paths().seal, .version = seal.version};
@@ -157,7 +157,7 @@ ZooKeeperRequest::Answer ZooKeeperRequest::Made(const Claim& claim, const Reply&
       }
     }
     no_container_ = multi.step == 1 && multi.kind == Reply::Kind::kNoNode;
-    return Look::kAgain;
+    return Retry::kAgain;
   }
   Claim queued = claim;
   queued.node = multi.made;
@@ -166,7 +166,7 @@ ZooKeeperRequest::Answer ZooKeeperRequest::Made(const Claim& claim, const Reply&
   });
   if (!lives) {
     lock_session_.EndDue(false);  // before the next node of this request, which would be behind it
-    return Look::kAgain;
+    return Retry::kAgain;
   }
   if (multi.stat.children == 1) {
     return Granted(queued, multi.stat.changed);
@@ -180,7 +180,7 @@ ZooKeeperRequest::Answer ZooKeeperRequest::Made(const Claim& claim, const Reply&
   const auto mine = [&](const ZooKeeperNode& node) { return PathOf(node) == queued.node; };
   if (std::none_of(queue->begin(), queue->end(), mine)) {
     lock_session_.With([&](SessionClaims& claims) { claims.Lost(request_.token, claim.number); });
-    return Look::kAgain;  // somebody deleted it already
+    return Retry::kAgain;  // somebody deleted it already
   }
   const bool since = !SameChildren(multi.stat, behind->stat);
   return Decide(queued, *queue, since ? std::nullopt : std::optional(multi.stat.changed));
@@ -203,11 +203,11 @@ ZooKeeperRequest::Answer ZooKeeperRequest::FindNode(const Claim& claim) {
       claims.LiesAt(request_.token, claim.number, PathOf(*at));
     }
   });
-  return Look::kAgain;
+  return Retry::kAgain;
 }
 
 // Whoever was woken expects its turn, so the check travels with the look.
-ZooKeeperRequest::Answer ZooKeeperRequest::LookAhead(const Claim& claim) {
+ZooKeeperRequest::Answer ZooKeeperRequest::CheckTurn(const Claim& claim) {
   const bool woken = lock_session_.waits().Woken(request_.token);
   ZooKeeperLockSession::Seal seal;
   if (const auto sealed = Sealed(seal)) {
@@ -230,13 +230,13 @@ ZooKeeperRequest::Answer ZooKeeperRequest::LookAhead(const Claim& claim) {
   }
   if (!woken && ParseEpoch((*replies)[1].data) != request_.epoch) {
     lock_session_.ForgetSeal();
-    return Look::kAgain;
+    return Retry::kAgain;
   }
   const auto mine = [&](const ZooKeeperNode& node) { return PathOf(node) == claim.node; };
   const auto at = std::find_if(queue->begin(), queue->end(), mine);
   if (at == queue->end()) {
     lock_session_.With([&](SessionClaims& claims) { claims.Lost(request_.token, claim.number); });
-    return Look::kAgain;  // deleted by somebody: a new queue position
+    return Retry::kAgain;  // deleted by somebody: a new queue position
   }
   if (claim.epoch != request_.epoch) {
     return GiveUp(std::nullopt);  // of another epoch than its fence would be
@@ -297,7 +297,7 @@ ZooKeeperRequest::Answer ZooKeeperRequest::Confirmed(const Claim& claim, const R
   } else {
     lock_session_.With([&](SessionClaims& claims) { claims.Lost(request_.token, claim.number); });
   }
-  return Look::kAgain;
+  return Retry::kAgain;
 }
 
 ZooKeeperRequest::Answer ZooKeeperRequest::Granted(const Claim& claim, uint64_t created) {
@@ -308,7 +308,7 @@ ZooKeeperRequest::Answer ZooKeeperRequest::Granted(const Claim& claim, uint64_t 
     return claims.Holds(request_.token, claim.number, fence, until);
   });
   if (!lives) {
-    return Look::kAgain;  // it took longer than it was to last
+    return Retry::kAgain;  // it took longer than it was to last
   }
   return LockAnswer{Kind::kGranted, fence, milliseconds(0)};
 }
@@ -324,7 +324,7 @@ ZooKeeperRequest::Answer ZooKeeperRequest::Watch(const Claim& claim,
     return reply.error();
   }
   if (reply->kind != Reply::Kind::kDone) {
-    return Look::kAgain;  // Z4
+    return Retry::kAgain;  // Z4
   }
   const auto words = ParseWords(reply->data);
   const bool holds = !WaitsFor(ModesOf(queue), ahead);
@@ -334,7 +334,7 @@ ZooKeeperRequest::Answer ZooKeeperRequest::Watch(const Claim& claim,
     return claims.Keep(request_.token, claim.number, began_ + request_.queue_lease);
   });
   if (!lives) {
-    return Look::kAgain;
+    return Retry::kAgain;
   }
   return LockAnswer{Kind::kQueued, {}, std::max(milliseconds(1), lasts)};
 }
@@ -351,7 +351,7 @@ ZooKeeperRequest::Answer ZooKeeperRequest::GiveUp(std::optional<Error> why) {
   if (why) {
     return *why;
   }
-  return request_.queue ? Answer(Look::kAgain) : LockAnswer{};
+  return request_.queue ? Answer(Retry::kAgain) : LockAnswer{};
 }
 
 }  // namespace oncemq

@@ -31,8 +31,8 @@ class ZooKeeperRequest {
 
  private:
   // kAgain: what was found has changed meanwhile.
-  enum class Look : unsigned char { kAgain };
-  using Answer = std::variant<LockAnswer, Look, Error>;
+  enum class Retry : unsigned char { kAgain };
+  using Answer = std::variant<LockAnswer, Retry, Error>;
   using Claim = SessionClaims::Claim;
 
   Error OfAll(Error error);
@@ -40,7 +40,7 @@ class ZooKeeperRequest {
   Answer TakeQueuePosition();
   Answer Made(const Claim& claim, const ZooKeeperReply& multi);
   Answer FindNode(const Claim& claim);
-  Answer LookAhead(const Claim& claim);
+  Answer CheckTurn(const Claim& claim);
   Answer Decide(const Claim& claim, const std::vector<ZooKeeperNode>& queue,
                 std::optional<uint64_t> made_last);
   Answer Confirm(const Claim& claim);
@@ -60,7 +60,7 @@ class ZooKeeperRequest {
   const std::string path_;
   const BootTime began_;
   bool no_container_ = false;  // the store has nothing of this name
-  bool looked_ = false;        // nobody was ahead
+  bool checked_ = false;       // nobody was ahead
 };
 
 }  // namespace oncemq

@@ -69,7 +69,7 @@ std::shared_ptr<ZooKeeperLockSession> ZooKeeperSessionKeeper::Last() {
   return lock_session_;
 }
 
-void ZooKeeperSessionKeeper::LookAgain() {
+void ZooKeeperSessionKeeper::Reschedule() {
   MutexLock lock(mutex_);
   const auto next = lock_session_->With([](SessionClaims& claims) {
     return claims.failing() ? BootTime::min() : claims.next().value_or(BootTime::max());

@@ -30,7 +30,7 @@ class ZooKeeperSessionKeeper {
   // The last one, whatever became of it.
   std::shared_ptr<ZooKeeperLockSession> Last();
   // A claim may end earlier than the thread thinks.
-  void LookAgain();
+  void Reschedule();
 
  private:
   void Keep();

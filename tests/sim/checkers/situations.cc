@@ -44,7 +44,7 @@ class Situations final : public Checker {
         break;
       case Op::kCommit:
         if (record.phase == Phase::kInvoke && evidence_.config.map_room < 4096) {
-          LookForCut(record);
+          FindCut(record);
         }
         break;
       default:
@@ -78,7 +78,7 @@ class Situations final : public Checker {
     holders_[record.id] = record;
   }
 
-  void LookForCut(const Record& record) {
+  void FindCut(const Record& record) {
     const CommitFacts& commit = evidence_.history.commit(record.value);
     const AssignmentLedger* ledger = ledgers_.Find(record.process, record.partition);
     for (const auto& [offset, state] : ledger->offsets) {

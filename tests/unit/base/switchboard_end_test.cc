@@ -253,15 +253,15 @@ TEST(AsideGateTest, WhatComesToItWhenItIsShutIsNotCalled) {
 }
 
 TEST(SwitchStoreTest, AWaitByLookingThatIsStoppedLooksNoMore) {
-  class Looked final : public SwitchStore {
+  class CountingStore final : public SwitchStore {
    public:
     Result<Text> Read() override {
-      looks++;
+      reads++;
       return Text{};
     }
     Result<bool> Swap(std::string_view, uint64_t) override { return false; }
     Status Await(uint64_t version, BootTime until, const std::stop_token& stop) override {
-      return AwaitByLooking(version, until, stop, milliseconds(1));
+      return AwaitByPolling(version, until, stop, milliseconds(1));
     }
     Status Say(std::string_view, std::string_view) override { return {}; }
     Result<std::map<std::string, std::string>> Hear() override {
@@ -269,16 +269,16 @@ TEST(SwitchStoreTest, AWaitByLookingThatIsStoppedLooksNoMore) {
     }
     Status Bury(std::string_view) override { return {}; }
 
-    int looks = 0;
+    int reads = 0;
   };
-  Looked store;
+  CountingStore store;
   std::stop_source stop;
   const BootTime now = SystemClock::Instance().Boot();
   EXPECT_TRUE(store.Await(0, now, stop.get_token()));
-  EXPECT_EQ(store.looks, 1);
+  EXPECT_EQ(store.reads, 1);
   stop.request_stop();
   EXPECT_TRUE(store.Await(0, now, stop.get_token()));
-  EXPECT_EQ(store.looks, 1);
+  EXPECT_EQ(store.reads, 1);
 }
 
 }  // namespace

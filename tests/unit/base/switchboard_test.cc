@@ -240,7 +240,7 @@ TEST_F(SwitchboardTest, NewsFromAStoreAreLookedAfterAtOnce) {
   p.view->Turn();
   const std::stop_token changed = p.board->changed();
   ASSERT_TRUE(q.board->Begin("b", SwitchMode::kBoth, "").has_value());
-  p.board->Look();
+  p.board->ReadSoon();
   p.view->Turn();
   EXPECT_TRUE(changed.stop_requested());
 }

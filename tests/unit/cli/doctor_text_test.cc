@@ -70,12 +70,12 @@ TEST(DoctorText, PlacesWithoutAServerAreFieldsToo) {
   ServiceOptions options;
   options.engine = ServiceOptions::Engine::kRocksDb;
   options.local.directory = dir.path() / "stores";
-  const auto disk = LookAtWindow(options).facts;
+  const auto disk = DiagnoseWindow(options).facts;
   EXPECT_EQ(disk["directory_made"], false);
   EXPECT_TRUE(disk["free_bytes"].is_number());
   options.engine = ServiceOptions::Engine::kMemory;
-  EXPECT_TRUE(LookAtWindow(options).facts["remember_ids"].is_number());
-  const DoctorPart locks = LookAtLocks(options);
+  EXPECT_TRUE(DiagnoseWindow(options).facts["remember_ids"].is_number());
+  const DoctorPart locks = DiagnoseLocks(options);
   EXPECT_EQ(locks.at, "");
   EXPECT_EQ(locks.facts["elided"], false);
   EXPECT_EQ(DoctorText({locks}), "locks: none, ok\n  elided: no\n");

@@ -65,14 +65,14 @@ TEST(SwitchText, AWatchTellsEachLookUntilTheSwitchIsOver) {
 }
 
 TEST(SwitchText, AWatchThatNobodyReadsEnds) {
-  int looks = 0;
-  const auto look = [&] {
-    looks++;
+  int reads = 0;
+  const auto read = [&] {
+    reads++;
     return UnderWay(milliseconds(3'000));
   };
   WatchSwitch(
-      look, [] {}, [](const LockSwitch&) { return false; });
-  EXPECT_EQ(looks, 1);
+      read, [] {}, [](const LockSwitch&) { return false; });
+  EXPECT_EQ(reads, 1);
 }
 
 }  // namespace

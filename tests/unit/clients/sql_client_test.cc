@@ -64,7 +64,7 @@ class SqlTransactionTest : public ::testing::TestWithParam<SqlDialect> {
   bool pipelines() const { return GetParam() == SqlDialect::kPostgres; }
 
   static constexpr milliseconds kShort{500};
-  const std::vector<SqlStatement> look_{{"LOCK"}, {"READ"}};
+  const std::vector<SqlStatement> reads_{{"LOCK"}, {"READ"}};
   const std::vector<SqlStatement> write_{{"WRITE"}};
   Script script_;
   std::unique_ptr<SqlClient> client_;
@@ -74,9 +74,9 @@ TEST_P(SqlTransactionTest, BeginsAndEndsInTheMessagesOfItsStatementsWhereThereAr
   const auto transaction = client_->BeginLater(kShort);
   ASSERT_TRUE(transaction.has_value());
   EXPECT_TRUE(script_.messages.empty());
-  const auto looked = (*transaction)->Try(look_);
-  ASSERT_TRUE(looked.has_value());
-  EXPECT_EQ(looked->answers.size(), 2u) << "the begin has none";
+  const auto outcome = (*transaction)->Try(reads_);
+  ASSERT_TRUE(outcome.has_value());
+  EXPECT_EQ(outcome->answers.size(), 2u) << "the begin has none";
   const auto written = (*transaction)->CommitAfter(write_);
   ASSERT_TRUE(written.has_value());
   EXPECT_EQ(written->answers.size(), 1u) << "the end has none";
@@ -111,7 +111,7 @@ TEST_P(SqlTransactionTest, IsRolledBackWhenTheServerRefusesAStatement) {
     script_ = {{}, {}, refused, script_.opened};
     const auto transaction = client_->BeginLater(kShort);
     ASSERT_TRUE(transaction.has_value());
-    auto outcome = (*transaction)->Try(look_);
+    auto outcome = (*transaction)->Try(reads_);
     if (refused == "WRITE") {
       outcome = (*transaction)->CommitAfter(write_);
     }
@@ -135,7 +135,7 @@ TEST_P(SqlTransactionTest, IsOverWithItsConnectionWhenTheRefusalSpeaksAgainstIt)
     const int before = script_.opened;
     const auto transaction = client_->BeginLater(kShort);
     ASSERT_TRUE(transaction.has_value());
-    auto outcome = (*transaction)->Try(look_);
+    auto outcome = (*transaction)->Try(reads_);
     if (refused == "WRITE") {
       outcome = (*transaction)->CommitAfter(write_);
     }
@@ -149,7 +149,7 @@ TEST_P(SqlTransactionTest, IsOverWithItsConnectionWhenTheRefusalSpeaksAgainstIt)
 TEST_P(SqlTransactionTest, KeepsItsConnectionWhenItIsRolledBack) {
   auto transaction = client_->BeginLater(kShort);
   ASSERT_TRUE(transaction.has_value());
-  ASSERT_TRUE((*transaction)->Try(look_));
+  ASSERT_TRUE((*transaction)->Try(reads_));
   (*transaction)->Rollback();
   EXPECT_EQ(script_.messages.back(), std::vector<std::string>{"ROLLBACK"});
   transaction->reset();

@@ -141,7 +141,7 @@ TEST(ServiceLocks, OneStoreIsOpenedWithItsLease) {
   ASSERT_TRUE(locks.has_value()) << ToString(locks.error());
   const auto lease = (*locks)->TryAcquire("x");
   ASSERT_TRUE(lease.has_value() && lease->has_value());
-  EXPECT_LE((*locks)->engine().Look("x")->parties[0].left, milliseconds(9'000));
+  EXPECT_LE((*locks)->engine().Read("x")->parties[0].left, milliseconds(9'000));
 }
 
 TEST(ServiceLocks, ACheckRefusesWhatAStartWouldAndAsksNobody) {

@@ -34,9 +34,9 @@ TEST(IdPage, IdsOfOneHashAreTwo) {
   builder.Add(kHash, RecordOf("first", 7));
   const std::string page = builder.Finish();
   IdRecord found;
-  EXPECT_EQ(FindInPage(page, 0, kHash, "other", false, &found), PageLook::kMissing);
-  EXPECT_EQ(FindInPage(page, 0, kHash, "first", true, &found), PageLook::kMissing);
-  ASSERT_EQ(FindInPage(page, 0, kHash, "first", false, &found), PageLook::kFound);
+  EXPECT_EQ(FindInPage(page, 0, kHash, "other", false, &found), PageResult::kMissing);
+  EXPECT_EQ(FindInPage(page, 0, kHash, "first", true, &found), PageResult::kMissing);
+  ASSERT_EQ(FindInPage(page, 0, kHash, "first", false, &found), PageResult::kFound);
   EXPECT_EQ(found.at.offset, 7);
 }
 

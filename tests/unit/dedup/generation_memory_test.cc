@@ -45,8 +45,8 @@ TEST(GenerationMemory, NoShareIsTooSmallToWorkWith) {
 TEST(GenerationMemory, AStoreThatIsOnlyReadHasNoShareAndTakesNone) {
   const auto memory = std::make_shared<GenerationMemory>(kBudget);
   const GenerationMemory::Share store(memory);
-  const GenerationMemory::Share look(nullptr);
-  EXPECT_EQ(look.OfGeneration(), UINT64_MAX);
+  const GenerationMemory::Share reader(nullptr);
+  EXPECT_EQ(reader.OfGeneration(), UINT64_MAX);
   EXPECT_EQ(store.OfGeneration(), kBudget / 2);
 }
 

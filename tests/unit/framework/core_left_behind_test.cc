@@ -39,7 +39,7 @@ class CoreLeftBehind : public CoreHarness {
       FinishAll();
     }
   }
-  std::vector<LeftBehind> LookNow() {
+  std::vector<LeftBehind> TakeNow() {
     std::vector<LeftBehind> found;
     core_.TakeLeftBehind(found);
     return found;
@@ -55,15 +55,15 @@ TEST_F(CoreLeftBehind, AMessageOnATimerIsLeftBehindOnceEnoughOfWhatCameLaterHasF
   AdmitAs("waits");
   Settle(Take()[0], DeliveryFate::kRetry, 60'000'000);
   FinishOthers(10);
-  EXPECT_TRUE(LookNow().empty()) << "100 bytes, and no more";
+  EXPECT_TRUE(TakeNow().empty()) << "100 bytes, and no more";
   FinishOthers(5);
-  const auto found = LookNow();
+  const auto found = TakeNow();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].message, &At(0));
   EXPECT_EQ(found[0].bytes, kBytes);
   core_.Replace(found);
   FinishOthers(50);
-  EXPECT_TRUE(LookNow().empty()) << "it was copied already";
+  EXPECT_TRUE(TakeNow().empty()) << "it was copied already";
 }
 
 TEST_F(CoreLeftBehind, ALongQueueThatMovesOnLeavesNothingBehind) {
@@ -74,7 +74,7 @@ TEST_F(CoreLeftBehind, ALongQueueThatMovesOnLeavesNothingBehind) {
     core_.TakeBatch(batch, now_, 20);
     SettleAll(batch.items);
     AdmitOthers(20);
-    EXPECT_TRUE(LookNow().empty()) << "round " << round;
+    EXPECT_TRUE(TakeNow().empty()) << "round " << round;
   }
 }
 
@@ -85,14 +85,14 @@ TEST_F(CoreLeftBehind, FollowersOfASlowHeadAreLeftBehindAndTheHeadIsNotTouchedIn
   AdmitAs("slow");
   AdmitAs("slow");
   FinishOthers(30);
-  auto found = LookNow();
+  auto found = TakeNow();
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].message, &At(1));
   EXPECT_EQ(found[1].message, &At(2));
   core_.Replace(found);
   Settle(slow[0], DeliveryFate::kRetry, 60'000'000);
   FinishOthers(30);
-  found = LookNow();
+  found = TakeNow();
   ASSERT_EQ(found.size(), 1u) << "its handler has returned";
   EXPECT_EQ(found[0].message, &At(0));
 }
@@ -105,7 +105,7 @@ TEST_F(CoreLeftBehind, WhatIsFinishedAndWaitsForTheRestOfItsRunIsLeftBehindToo) 
   ASSERT_EQ(items.size(), 2u);
   Settle(items[0], DeliveryFate::kApplied);
   FinishOthers(30);
-  const auto found = LookNow();
+  const auto found = TakeNow();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].message, &At(0));
   core_.Replace(found);
@@ -120,7 +120,7 @@ TEST_F(CoreLeftBehind, WhatWaitsForItsIdIsLeftBehind) {
   AdmitAs("copy", "pay-1");
   EXPECT_TRUE(Take().empty());
   FinishOthers(30);
-  const auto found = LookNow();
+  const auto found = TakeNow();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].id, "pay-1");
   EXPECT_EQ(found[0].message, &At(1));
@@ -133,7 +133,7 @@ TEST_F(CoreLeftBehind, WhatWaitsForItsPartitionIsLeftBehind) {
   Settle(Take()[0], DeliveryFate::kOwnershipLost);
   EXPECT_TRUE(Take().empty());
   FinishOthers(30);
-  const auto found = LookNow();
+  const auto found = TakeNow();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].message, &At(0));
 }
@@ -143,7 +143,7 @@ TEST_F(CoreLeftBehind, ACopyTakesThePlaceOfItsMessageAndCountsForItsOwnBytes) {
   AdmitAs("waits", "pay-1");
   Settle(Take()[0], DeliveryFate::kRetry, 40'000);
   FinishOthers(30);
-  auto found = LookNow();
+  auto found = TakeNow();
   ASSERT_EQ(found.size(), 1u);
   std::string copy = "pay-1";
   At(0) = "gone!";
@@ -176,13 +176,13 @@ TEST_F(CoreLeftBehind, CopiesDoNotCountForWhatIsInResponses) {
     Settle(item, DeliveryFate::kRetry, 60'000'000);
   }
   FinishOthers(150);
-  auto found = LookNow();
+  auto found = TakeNow();
   EXPECT_EQ(found.size(), 100u);
   core_.Replace(found);
   AdmitAs("late");
   Settle(Take()[0], DeliveryFate::kRetry, 60'000'000);
   FinishOthers(20);
-  found = LookNow();
+  found = TakeNow();
   ASSERT_EQ(found.size(), 1u) << "after 100 bytes, not after 1,100";
   EXPECT_EQ(core_.unfinished_bytes(), 1'010u);
 }
@@ -192,7 +192,7 @@ TEST_F(CoreLeftBehind, APlaceThatIsTakenAgainIsNotTakenForItsFormerMessage) {
   AdmitAs("waits");
   Settle(Take()[0], DeliveryFate::kRetry, 40'000);
   FinishOthers(30);
-  auto found = LookNow();
+  auto found = TakeNow();
   ASSERT_EQ(found.size(), 1u);
   core_.Replace(found);
   After(50'000);
@@ -200,9 +200,9 @@ TEST_F(CoreLeftBehind, APlaceThatIsTakenAgainIsNotTakenForItsFormerMessage) {
   EXPECT_EQ(core_.unfinished(), 0u);
   AdmitAs("waits");
   Settle(Take()[0], DeliveryFate::kRetry, 40'000);
-  EXPECT_TRUE(LookNow().empty());
+  EXPECT_TRUE(TakeNow().empty());
   FinishOthers(30);
-  EXPECT_EQ(LookNow().size(), 1u);
+  EXPECT_EQ(TakeNow().size(), 1u);
 }
 
 }  // namespace

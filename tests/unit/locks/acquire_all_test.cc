@@ -17,16 +17,16 @@ namespace {
 // Moves on by a millisecond with each look at it.
 class MovingClock final : public Clock {
  public:
-  BootTime Boot() const override { return BootTime(milliseconds(++looks_)); }
+  BootTime Boot() const override { return BootTime(milliseconds(++reads_)); }
   WallTime Wall() const override { return {}; }
 
  private:
-  mutable std::atomic<int64_t> looks_{0};
+  mutable std::atomic<int64_t> reads_{0};
 };
 
 class AcquireAllTest : public ::testing::Test {
  protected:
-  size_t Parties(std::string_view name) { return locks_->Look(name)->parties.size(); }
+  size_t Parties(std::string_view name) { return locks_->Read(name)->parties.size(); }
   void UntilParties(std::string_view name, size_t count) {
     while (Parties(name) < count) {
       std::this_thread::yield();

@@ -21,7 +21,7 @@ class AcquireEnd : public ::testing::Test {
     locks_->when_granted = [this] { clock_.Advance(kGrantTakes); };
     domain_ = *LockDomain::Open(locks_, {.patience = milliseconds(5'000)}, clock_);
   }
-  size_t Parties() { return locks_->Look("a")->parties.size() + locks_->Look("b")->parties.size(); }
+  size_t Parties() { return locks_->Read("a")->parties.size() + locks_->Read("b")->parties.size(); }
 
   ManualClock clock_;
   const std::shared_ptr<ShakyLocks> locks_ = std::make_shared<ShakyLocks>();

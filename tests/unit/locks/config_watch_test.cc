@@ -271,7 +271,8 @@ TEST_F(ConfigWatchTest, WhatCannotBeIsRefused) {
   EXPECT_EQ(watch->Set("", 0).error().code, Code::kInvalid);
   EXPECT_EQ(watch->Set(std::string(kLongestConfig + 1, 'x'), 0).error().code, Code::kInvalid);
   EXPECT_TRUE(*watch->Set(std::string(kLongestConfig, 'x'), 0));
-  EXPECT_EQ(ConfigWatch::Over(store_, {.look = milliseconds(0)}).error().code, Code::kInvalid);
+  EXPECT_EQ(ConfigWatch::Over(store_, {.read_every = milliseconds(0)}).error().code,
+            Code::kInvalid);
   EXPECT_EQ(ConfigWatch::Open("file:/tmp", "Not A Name").error().code, Code::kInvalid);
   EXPECT_EQ(ConfigWatch::Open("file:/tmp", std::string(kLongestConfigName + 1, 'x')).error().code,
             Code::kInvalid);

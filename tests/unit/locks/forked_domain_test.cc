@@ -52,7 +52,7 @@ TEST(ForkedDomain, AChildThatEndsGivesNothingOfItsParentsBack) {
                        lease->Release() == Released::kNotHeld;
     domain.reset();
     // Memory locks are of each process: in the child's, nobody has freed the name either.
-    _exit(inert && locks->Look("x")->parties.size() == 1 ? 0 : 1);
+    _exit(inert && locks->Read("x")->parties.size() == 1 ? 0 : 1);
   }
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);

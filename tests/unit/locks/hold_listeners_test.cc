@@ -38,7 +38,7 @@ TEST_F(HoldListenersTest, WhatTheEngineDoubtsIsLookedAtLongBeforeItsRenewal) {
 // The engine learns of the end before the asker learns of the grant.
 TEST_F(HoldListenersTest, AGrantThatIsInDoubtBeforeItIsHeardOfIsLookedAt) {
   locks_->when_granted = [&] {
-    EXPECT_EQ(*locks_->Evict("x", locks_->Look("x")->parties.at(0).fence), Freed::kYes);
+    EXPECT_EQ(*locks_->Evict("x", locks_->Read("x")->parties.at(0).fence), Freed::kYes);
     locks_->listeners.HoldsMayBeLost();
   };
   const auto lease = domain_->Acquire("x");

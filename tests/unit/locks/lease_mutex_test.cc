@@ -32,7 +32,7 @@ class LeaseMutexTest : public ::testing::Test {
  protected:
   LeaseMutexTest() : domain_(*LockDomain::Open(locks_, {.patience = milliseconds(20)})) {}
 
-  size_t Parties(std::string_view name = "x") { return locks_->Look(name)->parties.size(); }
+  size_t Parties(std::string_view name = "x") { return locks_->Read(name)->parties.size(); }
   static std::errc Thrown(const std::function<void()>& call) {
     try {
       call();
@@ -197,7 +197,7 @@ TEST_F(LeaseMutexTest, WhatItsOptionsSayReachesTheStore) {
                     .what = "the weekly report"});
   {
     const std::lock_guard guard(mutex);
-    const LockView::Party holder = locks_->Look("x")->parties.at(0);
+    const LockView::Party holder = locks_->Read("x")->parties.at(0);
     EXPECT_LE(holder.left, milliseconds(7'000)) << "30 s, unless it is said";
     EXPECT_TRUE(holder.who.ends_with(" the weekly report")) << holder.who;
     EXPECT_LE(mutex.lease().safe_until(), domain_->clock().Boot() + milliseconds(2'000));

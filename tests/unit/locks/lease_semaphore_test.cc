@@ -19,7 +19,7 @@ class LeaseSemaphoreTest : public ::testing::Test {
  protected:
   LeaseSemaphoreTest() : domain_(*LockDomain::Open(locks_, {.patience = milliseconds(20)})) {}
 
-  size_t Parties() { return locks_->Look("x")->parties.size(); }
+  size_t Parties() { return locks_->Read("x")->parties.size(); }
   static std::errc Thrown(const std::function<void()>& call) {
     try {
       call();

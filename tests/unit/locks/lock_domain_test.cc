@@ -30,7 +30,7 @@ class LockDomainTest : public ::testing::Test {
     EXPECT_TRUE(lease.has_value()) << ToString(lease.error());
     return lease ? *std::move(lease) : kNotGranted;
   }
-  size_t Parties() { return locks_->Look("x")->parties.size(); }
+  size_t Parties() { return locks_->Read("x")->parties.size(); }
   // Of our own threads: ends when the watchdog has done it.
   void UntilNoParties() {
     while (Parties() > 0) {
@@ -332,7 +332,7 @@ TEST_F(LockDomainTest, ALeaseThatIsAskedForIsTheStoresToo) {
   const auto lease = Acquired({.lease = milliseconds(7'000)});
   ASSERT_TRUE(lease);
   for (const bool renewed : {false, true}) {
-    const milliseconds left = locks_->Look("x")->parties.at(0).left;
+    const milliseconds left = locks_->Read("x")->parties.at(0).left;
     EXPECT_LE(left, milliseconds(7'000)) << renewed;
     EXPECT_LE(lease->safe_until(), domain_->clock().Boot() + milliseconds(7'000)) << renewed;
     EXPECT_TRUE(*lease->Confirm());
@@ -362,7 +362,7 @@ TEST_F(LockDomainTest, WhoHoldsCanBeSeen) {
   const auto seen = [&](const std::string& who, std::string_view what) {
     Open({.who = who});
     const auto lease = Acquired({.what = what});
-    return locks_->Look("x")->parties.at(0).who;
+    return locks_->Read("x")->parties.at(0).who;
   };
   EXPECT_EQ(seen("", ""), here);
   EXPECT_EQ(seen("", "settlement 7/42"), here + " settlement 7/42");

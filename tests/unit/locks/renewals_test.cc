@@ -54,7 +54,7 @@ TEST_F(Renewals, EndWithTheReleaseOfTheirLease) {
     Beat();
   }
   EXPECT_FALSE(locks_->Renewed("x"));
-  while (!locks_->Look("x")->parties.empty()) {
+  while (!locks_->Read("x")->parties.empty()) {
     std::this_thread::yield();
   }
 }
@@ -66,7 +66,7 @@ TEST_F(Renewals, OneThatComesBehindTheReleaseBringsNothingBack) {
   locks_->on_extend = ShakyLocks::Fault::kNone;
   locks_->on_extend.notify_all();
   UntilNoneIsUnderWay();
-  EXPECT_TRUE(locks_->Look("x")->parties.empty());
+  EXPECT_TRUE(locks_->Read("x")->parties.empty());
 }
 
 // Time stands still behind the batch: what is asked then is asked at once, not when each is due.
@@ -222,7 +222,7 @@ TEST_F(Renewals, WhatIsOwedBesideABadNameIsGivenBackInTheEnd) {
   EXPECT_TRUE(Eventually(kSoon, [&] { return locks_->frees > before + 5; }))
       << "it is told again and again";
   locks_->on_free = ShakyLocks::Fault::kNone;
-  EXPECT_TRUE(Eventually(kSoon, [&] { return locks_->Look("good")->parties.empty(); }));
+  EXPECT_TRUE(Eventually(kSoon, [&] { return locks_->Read("good")->parties.empty(); }));
 }
 
 }  // namespace

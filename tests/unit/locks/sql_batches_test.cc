@@ -31,7 +31,7 @@ class SqlBatchesTest : public ::testing::Test {
     claims_.push_back({"x", {7, kHolds + 1}, kLease});  // was never there
     rows_.swaps = 0;
   }
-  size_t Holders() { return locks_->Look("x")->parties.size(); }
+  size_t Holders() { return locks_->Read("x")->parties.size(); }
 
   static constexpr milliseconds kLease{30'000};
   SqlRows rows_;

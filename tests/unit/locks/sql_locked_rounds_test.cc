@@ -65,7 +65,7 @@ TEST_F(SqlLockedRounds, AReleaseThatWasOvertakenOnceLocksItsRow) {
   EXPECT_EQ(Free(ClaimOf("a")), Freed::kYes);
   EXPECT_EQ(rows_.swaps, 1);
   EXPECT_EQ(rows_.locked, std::vector<std::string>{"a"});
-  EXPECT_TRUE(locks_->Look("a")->parties.empty());
+  EXPECT_TRUE(locks_->Read("a")->parties.empty());
 }
 
 TEST_F(SqlLockedRounds, AnAskThatWasOvertakenTwiceLocksItsRow) {
@@ -78,7 +78,7 @@ TEST_F(SqlLockedRounds, AnAskThatWasOvertakenTwiceLocksItsRow) {
   EXPECT_EQ(rows_.swaps, 4);
   EXPECT_EQ(rows_.locked, std::vector<std::string>{"a"});
   EXPECT_EQ(rows_.sealed, std::vector<bool>{true}) << "an ask names its epoch";
-  EXPECT_EQ(locks_->Look("a")->parties.size(), 3u);
+  EXPECT_EQ(locks_->Read("a")->parties.size(), 3u);
 }
 
 TEST_F(SqlLockedRounds, NamesOfABatchAreLockedOneAfterTheOtherInTheirOrder) {

@@ -28,7 +28,7 @@ class SwitchedEvictTest : public SwitchedLocksTest {
     ASSERT_EQ(p_.locks->Progress().in_force, "b");
   }
   size_t Holders(const std::string& store) const {
-    return stores_.at(store)->Look("x")->parties.size();
+    return stores_.at(store)->Read("x")->parties.size();
   }
   AcquireRequest Sharing(LockMode mode, std::string_view who) {
     AcquireRequest request = New();

@@ -97,7 +97,7 @@ class SwitchedLocksTest : public ::testing::Test {
     }
   }
   bool Held(const std::string& store) const {
-    return !stores_.at(store)->Look("x")->parties.empty();
+    return !stores_.at(store)->Read("x")->parties.empty();
   }
 
   ManualClock clock_;

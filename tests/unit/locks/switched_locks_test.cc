@@ -111,7 +111,7 @@ TEST_F(SwitchedLocksTest, CountedHoldsMoveAlsoWhereTheirLimitsDiffer) {
     EXPECT_EQ(Request(q, New()), Kind::kBusy);
   });
   EXPECT_EQ(p.locks->Progress().in_force, "b");
-  EXPECT_EQ(stores_.at("b")->Look("x")->parties.size(), 2u);
+  EXPECT_EQ(stores_.at("b")->Read("x")->parties.size(), 2u);
   EXPECT_EQ(Request(q, counted(2)), Kind::kBusy);
   EXPECT_EQ(Request(q, counted(3)), Kind::kGranted);
 }
@@ -181,7 +181,7 @@ TEST_F(SwitchedLocksTest, AnAskThatFailsAtTheSecondStoreLeavesNothingInTheFirst)
   const auto domain = LockDomain::Open(p.locks, {.patience = milliseconds(0)}, clock_);
   ASSERT_TRUE(domain.has_value()) << ToString(domain.error());
   EXPECT_FALSE((*domain)->TryAcquire("y").has_value());
-  EXPECT_TRUE(stores_.at("a")->Look("y")->parties.empty()) << "given back by who gave up";
+  EXPECT_TRUE(stores_.at("a")->Read("y")->parties.empty()) << "given back by who gave up";
 }
 
 TEST_F(SwitchedLocksTest, FencesOfALaterEpochAreGreaterWhateverTheStoreCounts) {

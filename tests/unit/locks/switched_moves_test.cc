@@ -136,7 +136,7 @@ TEST_F(SwitchedMovesTest, ANameThatTheTargetCannotReadIsNoMatterOfTheOthers) {
 TEST_F(SwitchedMovesTest, WhatHasEndedIsToldThoughTheTargetFails) {
   Process p = Open();
   SwitchHolding(p, 2);
-  const auto ended = stores_.at("a")->Look(names_[0]);
+  const auto ended = stores_.at("a")->Read(names_[0]);
   ASSERT_EQ(
       stores_.at("a")->Evict(names_[0], ended->parties.front().fence).value_or(Freed::kNotHeld),
       Freed::kYes);

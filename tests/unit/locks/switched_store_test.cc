@@ -130,12 +130,12 @@ TEST(SwitchedStoreTest, AWaitThatIsOverIsNoAnswerOfTheStore) {
   const auto board = *Switchboard::Open(
       std::make_shared<SwitchStoreView>(std::make_shared<SharedSwitchStore>()),
       {.stores = {"a"}, .breaker = {.failures = 2, .span = milliseconds(0)}}, clock);
-  const auto look = [](LockEngine& engine) { return engine.Look("x"); };
+  const auto read = [](LockEngine& engine) { return engine.Read("x"); };
   remote->cut = true;
-  EXPECT_FALSE(store.Do(*board, look));
+  EXPECT_FALSE(store.Do(*board, read));
   const AcquireRequest request{.name = "x", .token = {1, 1}};
   EXPECT_TRUE(store.Await(*board, request, clock.Boot(), {}));
-  EXPECT_FALSE(store.Do(*board, look));
+  EXPECT_FALSE(store.Do(*board, read));
   EXPECT_FALSE(board->Lets("a")) << "two failures in a row";
 }
 

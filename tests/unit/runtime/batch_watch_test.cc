@@ -96,20 +96,20 @@ TEST_F(BatchWatchTest, ARunThatHasEndedCannotBeAbandoned) {
 TEST_F(BatchWatchTest, TheWishToStopIsTimedAndNewForEachRun) {
   watch_.SetStopAt(At(100));
   EXPECT_FALSE(watch_.Tick(At(99), microseconds(1000)).stop_due);
-  auto look = watch_.Tick(At(100), microseconds(1000));
-  EXPECT_TRUE(look.stop_due);
-  EXPECT_TRUE(watch_.TellStop(look.stop));
+  auto due = watch_.Tick(At(100), microseconds(1000));
+  EXPECT_TRUE(due.stop_due);
+  EXPECT_TRUE(watch_.TellStop(due.stop));
   EXPECT_TRUE(watch_.stop_handling());
-  EXPECT_FALSE(watch_.TellStop(look.stop)) << "told once";
+  EXPECT_FALSE(watch_.TellStop(due.stop)) << "told once";
   EXPECT_FALSE(watch_.Tick(At(101), microseconds(1000)).stop_due);
-  watch_.NotTold(look.stop);
+  watch_.NotTold(due.stop);
   EXPECT_TRUE(watch_.Tick(At(101), microseconds(1000)).stop_due) << "it could not be requested";
-  EXPECT_TRUE(watch_.TellStop(look.stop));
+  EXPECT_TRUE(watch_.TellStop(due.stop));
   watch_.EndHandling();
   watch_.Reset(false, BootTime::max());
-  look.stop.request_stop();  // late
+  due.stop.request_stop();  // late
   EXPECT_FALSE(watch_.stop().stop_requested());
-  EXPECT_FALSE(watch_.TellStop(look.stop)) << "that run has ended";
+  EXPECT_FALSE(watch_.TellStop(due.stop)) << "that run has ended";
 }
 
 TEST_F(BatchWatchTest, OnlyOneCallThatLastsHangs) {
@@ -177,10 +177,10 @@ TEST_F(BatchWatchClaims, AreRenewedDuringTheirCompletionAndNoLossStopsIt) {
   EXPECT_EQ(watch_.EndHandling(), BatchWatch::Ended::kOurs);
   watch_.BeginCompleting(machine_);
   watch_.SetStopAt(At(100));
-  const auto look = watch_.Tick(At(100), kRenewEvery);
-  EXPECT_EQ(look.renew.size(), 3U);
-  EXPECT_FALSE(look.stop_due);
-  EXPECT_FALSE(watch_.TellStop(look.stop));
+  const auto due = watch_.Tick(At(100), kRenewEvery);
+  EXPECT_EQ(due.renew.size(), 3U);
+  EXPECT_FALSE(due.stop_due);
+  EXPECT_FALSE(watch_.TellStop(due.stop));
   watch_.EndCompleting();
   EXPECT_TRUE(Renewed(300).empty());
 }

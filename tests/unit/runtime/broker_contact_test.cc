@@ -32,13 +32,13 @@ TEST(BrokerContact, EveryTenSecondsTheLogSaysThatNoBrokerWasReached) {
   const ClientPtr client = ClientOf(kNobody);
   BrokerContact contact(kNobody, clock);
   clock.Advance(seconds(9));
-  contact.Look(client.get());
+  contact.Check(client.get());
   contact.Failed("Connection refused");
   clock.Advance(seconds(1));
-  contact.Look(client.get());
-  contact.Look(client.get());
+  contact.Check(client.get());
+  contact.Check(client.get());
   clock.Advance(seconds(10));
-  contact.Look(client.get());
+  contact.Check(client.get());
   const std::string text = log.End();
   EXPECT_THAT(text, HasSubstr("no broker was reached so far"));
   EXPECT_THAT(text, HasSubstr("\"brokers\":\"127.0.0.1:1\",\"last_error\":\"Connection refused\""));
@@ -57,12 +57,12 @@ TEST(BrokerContact, AfterTheFirstAnswerNothingIsMissing) {
   BrokerContact contact(cluster.address(), clock);
   EXPECT_THAT(contact.Missing(), HasSubstr("no error"));
   EXPECT_TRUE(Eventually(seconds(20), [&] {
-    contact.Look(client.get());
+    contact.Check(client.get());
     return contact.Missing().empty();
   }));
   contact.Failed("later");
   clock.Advance(seconds(60));
-  contact.Look(client.get());
+  contact.Check(client.get());
   EXPECT_EQ(contact.Missing(), "");
   EXPECT_THAT(log.End(), Not(HasSubstr("no broker was reached")));
 }
@@ -73,14 +73,14 @@ class BrokerSilence : public ::testing::Test {
   void SetUp() override {
     client_ = ClientOf(cluster_.address());
     ASSERT_TRUE(Eventually(seconds(20), [&] {
-      contact_.Look(client_.get());
+      contact_.Check(client_.get());
       return contact_.Missing().empty();
     }));
     contact_.Heard(RD_KAFKA_RESP_ERR_NO_ERROR, false);
   }
   void After(seconds time) {
     clock_.Advance(time);
-    contact_.Look(client_.get());
+    contact_.Check(client_.get());
   }
 
   ManualClock clock_;
@@ -151,7 +151,7 @@ TEST_F(BrokerSilence, TheLogSaysItOnceAndThenEveryThirtySeconds) {
 // As of brokers that name no controller: it is the controller that is asked.
 TEST_F(BrokerSilence, BeforeTheFirstAnswerSilenceAloneProvesNothing) {
   BrokerContact contact("k1:9092", clock_);
-  contact.Look(client_.get());
+  contact.Check(client_.get());
   clock_.Advance(seconds(60));
   contact.Heard(RD_KAFKA_RESP_ERR__TIMED_OUT, false);
   EXPECT_EQ(contact.Missing(), "");

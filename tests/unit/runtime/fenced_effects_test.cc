@@ -60,7 +60,7 @@ class FencedEffectsTest : public HandlerLocksTest {
   // Somebody else is let in; the holder is told with its next renewal only.
   void TakeAway() {
     LockEngine& engine = source_of_locks_.domain.lock()->engine();
-    const Fence fence = engine.Look(kAccount)->parties.at(0).fence;  // its own, also where elided
+    const Fence fence = engine.Read(kAccount)->parties.at(0).fence;  // its own, also where elided
     ASSERT_EQ(*engine.Evict(kAccount, fence), Freed::kYes);
     ASSERT_TRUE(holder_->StillMine());
   }

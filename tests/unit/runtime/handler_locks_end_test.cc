@@ -19,7 +19,7 @@ class HandlerLocksEndTest : public HandlerLocksTest {
     elided_ = {};
   }
   void UntilParties(std::string_view name, size_t count) {
-    while (engine_->Look(name)->parties.size() < count) {
+    while (engine_->Read(name)->parties.size() < count) {
       std::this_thread::yield();
     }
   }
@@ -117,9 +117,9 @@ TEST_F(HandlerLocksEndTest, AWaitEndsWithTheRightToRunAndWithWhatTheHandlerSays)
         });
       });
       UntilParties("x", 2);
-      const BatchWatch::Look look =
+      const BatchWatch::Due due =
           run->job->watch.Tick(SystemClock::Instance().Boot(), std::chrono::hours(1));
-      (by_its_own ? own : std::stop_source(look.stop)).request_stop();
+      (by_its_own ? own : std::stop_source(due.stop)).request_stop();
       other->Release();  // it is the turn of whoever waits still
     }
   }
@@ -166,7 +166,7 @@ TEST_F(HandlerLocksEndTest, OfSeveralElidedNamesNoneIsHadBehindTheEndOfTheAssign
     run->job->watch.SetStopAt(SystemClock::Instance().Boot());
     EXPECT_FALSE(*context.LockAll(std::vector<std::string>{"x", "y"}));
     for (const char* name : {"x", "y"}) {
-      EXPECT_TRUE(elided_.domain->engine().Look(name)->parties.empty());
+      EXPECT_TRUE(elided_.domain->engine().Read(name)->parties.empty());
     }
     return Done{};
   });

@@ -78,7 +78,7 @@ class HandlerLocksTest : public ::testing::Test {
     }
     return fates;
   }
-  bool Held(std::string_view name) { return !engine_->Look(name)->parties.empty(); }
+  bool Held(std::string_view name) { return !engine_->Read(name)->parties.empty(); }
   void Evict(const Lease& lease) {
     ASSERT_EQ(*engine_->Evict(lease.name(), lease.fence()), Freed::kYes);
   }

@@ -87,7 +87,7 @@ TEST_F(HandlerLocksTest, ANameIsHeldWhileTheHandlerRunsAndNotBehindIt) {
     const auto lease = context.Lock("account/42");
     EXPECT_TRUE(lease.has_value() && *lease);
     EXPECT_TRUE((*lease)->StillMine());
-    EXPECT_NE(engine_->Look("account/42")->parties.at(0).who.find("topic/0@0"), std::string::npos)
+    EXPECT_NE(engine_->Read("account/42")->parties.at(0).who.find("topic/0@0"), std::string::npos)
         << "people see which delivery holds it";
     return Done{};
   });
@@ -277,7 +277,7 @@ TEST_F(HandlerLocksTest, AnElidedNameThatWasWaitedForEndsWithTheAssignmentToo) {
   const BootTime safe_until = SystemClock::Instance().Boot() + milliseconds(10'000);
   auto other = *elided_.domain->Acquire("x");
   std::jthread releases([&] {
-    while (elided_.domain->engine().Look("x")->parties.size() < 2) {
+    while (elided_.domain->engine().Read("x")->parties.size() < 2) {
       std::this_thread::yield();
     }
     other->Release();

@@ -115,14 +115,14 @@ TEST_F(HoldupsTest, APartitionThatIsNotOursHasNeitherLagNorWork) {
 
 TEST_F(HoldupsTest, TheLowestMessageIsLookedUpOnceItHasStayedForASecond) {
   Note(Working(3, 40, 2));
-  EXPECT_THAT(holdups_.ToLookUp(now_), IsEmpty());
+  EXPECT_THAT(holdups_.ListStuck(now_), IsEmpty());
   After(seconds(1));
   Note(Working(3, 40, 2));
   Note(Working(5, 70, 0));
-  const auto wanted = holdups_.ToLookUp(now_);
+  const auto wanted = holdups_.ListStuck(now_);
   ASSERT_THAT(wanted, SizeIs(1));
   EXPECT_EQ(wanted[0].partition, 3u);
-  EXPECT_THAT(holdups_.ToLookUp(now_), IsEmpty()) << "once a second";
+  EXPECT_THAT(holdups_.ListStuck(now_), IsEmpty()) << "once a second";
   Keep(3, OpenState::kRetrying, "the database is down");
   After(seconds(1));
   PartitionReport one = Note(Working(3, 40, 2));
@@ -142,9 +142,9 @@ TEST_F(HoldupsTest, ThoseThatHaveStoodLongestAreLookedUp) {
     After(milliseconds(1));
   }
   After(seconds(2));
-  const auto wanted = holdups_.ToLookUp(now_);
-  ASSERT_THAT(wanted, SizeIs(Holdups::kMostLookedUp));
-  EXPECT_EQ(wanted.front().partition, 400 - Holdups::kMostLookedUp);
+  const auto wanted = holdups_.ListStuck(now_);
+  ASSERT_THAT(wanted, SizeIs(Holdups::kMostStuck));
+  EXPECT_EQ(wanted.front().partition, 400 - Holdups::kMostStuck);
   EXPECT_EQ(wanted.back().partition, 399u);
   EXPECT_TRUE(std::ranges::is_sorted(wanted, {}, &OpenMessage::partition));
 }
@@ -152,7 +152,7 @@ TEST_F(HoldupsTest, ThoseThatHaveStoodLongestAreLookedUp) {
 TEST_F(HoldupsTest, TheLogSaysItAgainEveryThirtySeconds) {
   LogFile log;
   RunReport report;
-  const auto look = [&](microseconds time) {
+  const auto step = [&](microseconds time) {
     After(time);
     PartitionReport held = Note(Working(0, 40, 2));
     held.status.retrying = 2;
@@ -163,11 +163,11 @@ TEST_F(HoldupsTest, TheLogSaysItAgainEveryThirtySeconds) {
     report.partitions = {held, Note(waits)};
     holdups_.Tell(report, now_);
   };
-  look(seconds(0));
-  look(seconds(9));
-  look(seconds(1));
-  look(seconds(20));
-  look(seconds(10));
+  step(seconds(0));
+  step(seconds(9));
+  step(seconds(1));
+  step(seconds(20));
+  step(seconds(10));
   const std::string text = log.End();
   EXPECT_THAT(text, HasSubstr("a message holds up the commits of its partition"));
   EXPECT_THAT(text,

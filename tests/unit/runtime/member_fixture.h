@@ -95,7 +95,7 @@ class MemberTest : public ::testing::Test {
     client_ = client->get();
     member_.emplace(options_, *std::move(client), cooperative_, wake_, *reader_, *table_,
                     beginning_, contact_, policies_, *clock_);
-    ASSERT_TRUE(member_->Look(beginning_));
+    ASSERT_TRUE(member_->QueryBeginning(beginning_));
     ASSERT_TRUE(member_->Subscribe());
   }
   bool Serving(const std::function<bool()>& condition) {

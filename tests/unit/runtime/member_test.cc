@@ -40,11 +40,11 @@ TEST_F(MemberTest, ASilentBrokerIsNotAskedInEveryRound) {
 
 class DistantBrokersTest : public MemberTest {
  protected:
-  microseconds LongestLook();
+  microseconds LongestServe();
 };
 
 // The longest look at the group's events until 40 partitions of distant brokers have been assigned.
-microseconds DistantBrokersTest::LongestLook() {
+microseconds DistantBrokersTest::LongestServe() {
   cluster_.CreateTopic("wide", 40);
   options_.kafka.topics = {"wide"};
   Join();
@@ -62,13 +62,13 @@ microseconds DistantBrokersTest::LongestLook() {
 }
 
 TEST_F(DistantBrokersTest, TheyAreAskedForAllPartitionsAtOnce) {
-  EXPECT_LT(LongestLook(), seconds(4)) << "one by one it takes 8 s";
+  EXPECT_LT(LongestServe(), seconds(4)) << "one by one it takes 8 s";
 }
 
 TEST_F(DistantBrokersTest, AskingOneByOneEndsWhenItHasTakenItsTime) {
   cluster_.AnswerNext(kListOffsets, {RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART,
                                      RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART});
-  EXPECT_LT(LongestLook(), seconds(4)) << "one by one it takes 8 s";
+  EXPECT_LT(LongestServe(), seconds(4)) << "one by one it takes 8 s";
   EXPECT_THAT(told_.incidents, IsEmpty());
 }
 
@@ -81,8 +81,8 @@ TEST_F(MemberTest, ManyTopicsOfDistantBrokersAreLookedAtTogether) {
   const auto client = OpenClient(options_, ClientFacts{});
   ASSERT_TRUE(client) << ToString(client.error());
   cluster_.SetRoundTrip(milliseconds(100));
-  const Status looked = beginning_.Look(client->get(), topics);
-  EXPECT_TRUE(looked) << "one by one, each has 75 ms";
+  const Status queried = beginning_.Query(client->get(), topics);
+  EXPECT_TRUE(queried) << "one by one, each has 75 ms";
   EXPECT_EQ(beginning_.partitions(), 40 * 41 / 2);
   EXPECT_TRUE(beginning_.Covers("topic-39", 39));
   EXPECT_FALSE(beginning_.Covers("topic-38", 39));

@@ -51,16 +51,16 @@ class SeenClock final : public Clock {
  public:
   BootTime Boot() const override {
     const BootTime now = inner_.Boot();
-    looks_.release();
+    reads_.release();
     return now;
   }
   WallTime Wall() const override { return inner_.Wall(); }
   void Advance(microseconds by) { inner_.Advance(by); }
-  void AwaitLook() const { looks_.acquire(); }
+  void AwaitRead() const { reads_.acquire(); }
 
  private:
   ManualClock inner_;
-  mutable std::counting_semaphore<> looks_{0};
+  mutable std::counting_semaphore<> reads_{0};
 };
 
 // `later` after the first signal comes the second one. Exits with the first one's number where that
@@ -72,10 +72,10 @@ class SeenClock final : public Clock {
   {
     StopSignals signals(clock);
     kill(getpid(), SIGINT);
-    clock.AwaitLook();
+    clock.AwaitRead();
     clock.Advance(later);
     kill(getpid(), SIGTERM);
-    clock.AwaitLook();
+    clock.AwaitRead();
     received = signals.received();
   }
   _exit(received);

@@ -40,8 +40,8 @@ class SwitchStore {
 
  protected:
   // Await() of a store that tells nothing by itself.
-  Status AwaitByLooking(uint64_t version, BootTime until, const std::stop_token& stop,
-                        milliseconds between_looks);
+  Status AwaitByPolling(uint64_t version, BootTime until, const std::stop_token& stop,
+                        milliseconds poll_interval);
 };
 
 // In a directory of a file system that all of its processes share, and that locks and renames as

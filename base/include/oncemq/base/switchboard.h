@@ -91,7 +91,7 @@ class Switchboard {
   // Requested when another record is seen than the last one.
   std::stop_token changed() const;
   // There is news, says a store: reads the record soon.
-  void Look();
+  void ReadSoon();
 
   // Begins, or calls off, in the record itself: true for everybody who reads it from now on.
   Result<SwitchRecord> Begin(std::string_view to, SwitchMode mode, std::string_view why);

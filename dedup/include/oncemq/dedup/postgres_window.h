@@ -59,7 +59,7 @@ struct PostgresWindowOptions {
   // One for each worker, and two for partitions and leases: raise it with the workers.
   size_t max_connections = 16;
   // For a look from outside: makes no scope. One that is missing is kNotFound.
-  bool look_only = false;
+  bool existing_only = false;
   // Set it once the scope was made: one that is missing is kInvalid then, and not made anew
   // without its memory.
   bool expect_scope = false;

@@ -60,7 +60,7 @@ struct RedisWindowOptions {
   // Raise it where a failover may pick a lagging replica. New claims and releases do not wait.
   int replicas = 0;
   // For a look from outside: makes no scope. One that is missing is kNotFound.
-  bool look_only = false;
+  bool existing_only = false;
   // Set it once the scope was made: one that is missing is kInvalid then, and not made anew
   // without its memory.
   bool expect_scope = false;

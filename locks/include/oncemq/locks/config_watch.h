@@ -47,8 +47,8 @@ struct ConfigWatchOptions {
   // calls at a time. While one lasts the next waits, and those in between are passed over; the last
   // one is always told. It may call Now() and Set(). What it throws is logged.
   std::function<void(const ConfigValue& now)> changed;
-  milliseconds look{10'000};      // reads at least so often, though no change was heard
-  milliseconds last_call{5'000};  // how long destruction waits for a call under way
+  milliseconds read_every{10'000};  // reads at least so often, though no change was heard
+  milliseconds last_call{5'000};    // how long destruction waits for a call under way
 };
 
 // Promise: Now() follows what is kept, at once where the place tells of changes (etcd, ZooKeeper),

@@ -158,7 +158,7 @@ class LockEngine {
   // Ends the hold with this fence, if it is there still. Whoever had it learns when it extends:
   // only what checks fences is safe from it until then.
   virtual Result<Freed> Evict(std::string_view name, const Fence& fence) = 0;
-  virtual Result<LockView> Look(std::string_view name) = 0;
+  virtual Result<LockView> Read(std::string_view name) = 0;
   // Names in byte order, those behind `after`, at most `limit`.
   virtual Result<std::vector<std::string>> Names(std::string_view after, size_t limit) = 0;
 

@@ -101,7 +101,7 @@ class SwitchedLocks final : public LockEngine {
   Status Free(std::span<const LockClaim> claims, std::span<Freed> answers) override;
   Result<size_t> Recall(std::string_view name) override;
   Result<Freed> Evict(std::string_view name, const Fence& fence) override;
-  Result<LockView> Look(std::string_view name) override;
+  Result<LockView> Read(std::string_view name) override;
   Result<std::vector<std::string>> Names(std::string_view after, size_t limit) override;
   // It is the switchboard that seals: kInvalid.
   Result<uint32_t> Seal(uint32_t epoch) override;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// StoreLook: a look into the store of a window on disk that nobody holds.
+// StoreReader: a look into the store of a window on disk that nobody holds.
 //
 // Promise: nothing is written, not even a lock; the next owner finds the store as it was left. What
 // it shows is what an opening would find, damage included. Memory as for the window itself.
@@ -22,10 +22,11 @@
 
 namespace oncemq {
 
-class StoreLook {
+class StoreReader {
  public:
-  static Result<std::unique_ptr<StoreLook>> Open(const std::string& directory, const Clock& clock);
-  virtual ~StoreLook() = default;
+  static Result<std::unique_ptr<StoreReader>> Open(const std::string& directory,
+                                                   const Clock& clock);
+  virtual ~StoreReader() = default;
 
   virtual Result<StoreStat> Stat() = 0;
   // As Window::Peek(). Claims of the process that is gone are nobody's.

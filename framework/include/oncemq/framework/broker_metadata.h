@@ -12,22 +12,22 @@
 
 namespace oncemq {
 
-struct TopicLook {
+struct TopicMetadata {
   std::string name;
   int32_t partitions = 0;
   std::string wrong;  // in the client's words; empty: it is there
 };
 
-struct BrokerLook {
+struct BrokerMetadata {
   int brokers = 0;            // of the cluster
   microseconds answer_in{0};  // to a question over a connection that is there
-  std::vector<TopicLook> topics;
+  std::vector<TopicMetadata> topics;
 };
 
 // Failure: kUnavailable and kTimeout where no broker answers within that time; kInvalid for a
 // property that the client does not take.
 //
 // Thread safety: any thread. Blocks: for twice `within`, and 2 s for the client's own threads.
-Result<BrokerLook> LookAtBrokers(const RuntimeOptions& options, milliseconds within);
+Result<BrokerMetadata> QueryMetadata(const RuntimeOptions& options, milliseconds within);
 
 }  // namespace oncemq

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CommittedLooks: asks what a client's group has committed, on a thread of its own.
+// CommittedReader: asks what a client's group has committed, on a thread of its own.
 //
 // By rd_kafka_committed(), the call of the consumer itself: it blocks, so it needs the thread. The
 // admin call for the same question does not block, but it ends the whole process where its
@@ -23,18 +23,18 @@
 
 namespace oncemq {
 
-class CommittedLooks {
+class CommittedReader {
  public:
   using Call = std::function<decltype(rd_kafka_committed)>;
 
   // `client` outlives it, and so does the wake's descriptor (none: -1). A call takes `within` at
   // most. Tests have a call of their own.
-  CommittedLooks(ClientPtr& client, int wake, milliseconds within, Call call = rd_kafka_committed);
+  CommittedReader(ClientPtr& client, int wake, milliseconds within, Call call = rd_kafka_committed);
   // Where a call is under way for too long, `client` is taken from its owner, and destroyed once
   // the call has returned.
-  ~CommittedLooks();
-  CommittedLooks(const CommittedLooks&) = delete;
-  CommittedLooks& operator=(const CommittedLooks&) = delete;
+  ~CommittedReader();
+  CommittedReader(const CommittedReader&) = delete;
+  CommittedReader& operator=(const CommittedReader&) = delete;
 
   struct Answer {
     std::vector<uint64_t> numbers;  // what was asked together

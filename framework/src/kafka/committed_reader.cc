@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "committed_looks.h"
+#include "committed_reader.h"
 
 #include <unistd.h>
 
@@ -12,7 +12,7 @@
 
 namespace oncemq {
 
-struct CommittedLooks::Shared {
+struct CommittedReader::Shared {
   Shared(rd_kafka_t* handle, int wake_fd, milliseconds time, Call query_call)
       : client(handle), wake(wake_fd), within(time), call(std::move(query_call)) {}
 
@@ -37,11 +37,11 @@ struct CommittedLooks::Shared {
   ClientPtr owned GUARDED_BY(mutex);  // `client`, where nobody else waits for the call
 };
 
-CommittedLooks::CommittedLooks(ClientPtr& client, int wake, milliseconds within, Call call)
+CommittedReader::CommittedReader(ClientPtr& client, int wake, milliseconds within, Call call)
     : client_(client),
       shared_(std::make_shared<Shared>(client.get(), wake, within, std::move(call))) {}
 
-CommittedLooks::~CommittedLooks() {
+CommittedReader::~CommittedReader() {
   constexpr milliseconds kAtMost{1'000};
   Stop();
   if (!thread_) {
@@ -64,7 +64,7 @@ CommittedLooks::~CommittedLooks() {
   thread_->detach();
 }
 
-void CommittedLooks::Query(uint64_t number, PartitionListPtr partitions) {
+void CommittedReader::Query(uint64_t number, PartitionListPtr partitions) {
   if (!thread_) {
     thread_ = StartThread("oncemq-look", [shared = shared_] { Work(*shared); });
   }
@@ -90,18 +90,18 @@ void CommittedLooks::Query(uint64_t number, PartitionListPtr partitions) {
   shared_->changed.notify_all();
 }
 
-std::vector<CommittedLooks::Answer> CommittedLooks::Take() {
+std::vector<CommittedReader::Answer> CommittedReader::Take() {
   MutexLock lock(shared_->mutex);
   return std::exchange(shared_->answers, {});
 }
 
-void CommittedLooks::Stop() {
+void CommittedReader::Stop() {
   MutexLock lock(shared_->mutex);
   shared_->ending = true;
   shared_->changed.notify_all();
 }
 
-void CommittedLooks::Work(Shared& shared) {
+void CommittedReader::Work(Shared& shared) {
   for (;;) {
     Answer answer;
     {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "oncemq/framework/broker_look.h"
+#include "oncemq/framework/broker_metadata.h"
 
 #include <algorithm>
 #include <memory>
@@ -26,24 +26,24 @@ Result<BrokerAnswer> QueryBrokers(rd_kafka_t* client, milliseconds within) {
   return answer;
 }
 
-TopicLook LookOf(const std::string& name, const rd_kafka_metadata_t& answer) {
+TopicMetadata MetadataOf(const std::string& name, const rd_kafka_metadata_t& answer) {
   const rd_kafka_metadata_topic_t* const end = answer.topics + answer.topic_cnt;
   const rd_kafka_metadata_topic_t* const topic =
       std::find_if(static_cast<const rd_kafka_metadata_topic_t*>(answer.topics), end,
                    [&](const rd_kafka_metadata_topic_t& each) { return each.topic == name; });
   const auto code = topic == end ? RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART : topic->err;
-  TopicLook look{.name = name};
+  TopicMetadata metadata{.name = name};
   if (code == RD_KAFKA_RESP_ERR_NO_ERROR) {
-    look.partitions = topic->partition_cnt;
+    metadata.partitions = topic->partition_cnt;
   } else {
-    look.wrong = rd_kafka_err2str(code);
+    metadata.wrong = rd_kafka_err2str(code);
   }
-  return look;
+  return metadata;
 }
 
 }  // namespace
 
-Result<BrokerLook> LookAtBrokers(const RuntimeOptions& options, milliseconds within) {
+Result<BrokerMetadata> QueryMetadata(const RuntimeOptions& options, milliseconds within) {
   const auto client = OpenObserver(options);
   if (!client) {
     return client.error();
@@ -61,11 +61,11 @@ Result<BrokerLook> LookAtBrokers(const RuntimeOptions& options, milliseconds wit
   if (!answer) {
     return answer.error();
   }
-  BrokerLook look{.brokers = (*answer)->broker_cnt, .answer_in = BootNow() - sent};
+  BrokerMetadata metadata{.brokers = (*answer)->broker_cnt, .answer_in = BootNow() - sent};
   for (const std::string& name : options.kafka.topics) {
-    look.topics.push_back(LookOf(name, **answer));
+    metadata.topics.push_back(MetadataOf(name, **answer));
   }
-  return look;
+  return metadata;
 }
 
 }  // namespace oncemq

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a group has committed, asked for beside the poll thread.
-#include "committed_looks.h"
+#include "committed_reader.h"
 
 #include <gmock/gmock.h>
 #include <poll.h>
@@ -28,7 +28,7 @@ using ::testing::SizeIs;
 // Waits before it asks, for 20 s at most.
 class SlowCall {
  public:
-  CommittedLooks::Call call() const {
+  CommittedReader::Call call() const {
     return [begun = begun_, let_go = let_go_.get_future().share(), told = told_](
                rd_kafka_t* client, rd_kafka_topic_partition_list_t* list, int within) {
       if (!told->test_and_set()) {
@@ -49,7 +49,7 @@ class SlowCall {
   mutable std::promise<void> let_go_;
 };
 
-class CommittedLooksTest : public ::testing::Test {
+class CommittedReaderTest : public ::testing::Test {
  protected:
   void SetUp() override {
     cluster_.CreateTopic(kTopic, 2);
@@ -81,7 +81,7 @@ class CommittedLooksTest : public ::testing::Test {
     list->elems[0].offset = offset;
     return list;
   }
-  static std::vector<int64_t> OffsetsOf(const CommittedLooks::Answer& answer) {
+  static std::vector<int64_t> OffsetsOf(const CommittedReader::Answer& answer) {
     std::vector<int64_t> offsets;
     for (int i = 0; i < answer.found->cnt; i++) {
       offsets.push_back(answer.found->elems[i].offset);
@@ -89,8 +89,8 @@ class CommittedLooksTest : public ::testing::Test {
     return offsets;
   }
   // Until so many numbers are answered; each time the wake has to ring.
-  std::vector<CommittedLooks::Answer> TakeAll(CommittedLooks& looks, size_t numbers) {
-    std::vector<CommittedLooks::Answer> all;
+  std::vector<CommittedReader::Answer> TakeAll(CommittedReader& reader, size_t numbers) {
+    std::vector<CommittedReader::Answer> all;
     while (numbers > 0) {
       pollfd waited{wake_->fd(), POLLIN, 0};
       if (poll(&waited, 1, static_cast<int>(milliseconds(Patience()).count())) != 1) {
@@ -98,7 +98,7 @@ class CommittedLooksTest : public ::testing::Test {
         break;
       }
       wake_->Wait(milliseconds(0));
-      for (CommittedLooks::Answer& answer : looks.Take()) {
+      for (CommittedReader::Answer& answer : reader.Take()) {
         numbers -= answer.numbers.size();
         all.push_back(std::move(answer));
       }
@@ -111,31 +111,31 @@ class CommittedLooksTest : public ::testing::Test {
   std::unique_ptr<Wake> wake_;
 };
 
-TEST_F(CommittedLooksTest, AnAnswerRingsAndSaysWhatTheBrokerHolds) {
-  CommittedLooks looks(client_, wake_->fd(), seconds(30));
+TEST_F(CommittedReaderTest, AnAnswerRingsAndSaysWhatTheBrokerHolds) {
+  CommittedReader reader(client_, wake_->fd(), seconds(30));
   for (const int64_t offset : {7, 9}) {
     ASSERT_EQ(rd_kafka_commit(client_.get(), CommitOf(0, offset).get(), 0),
               RD_KAFKA_RESP_ERR_NO_ERROR);
-    looks.Query(static_cast<uint64_t>(offset), ListOf({0, 1}));
-    const auto answers = TakeAll(looks, 1);
+    reader.Query(static_cast<uint64_t>(offset), ListOf({0, 1}));
+    const auto answers = TakeAll(reader, 1);
     ASSERT_THAT(answers, SizeIs(1));
     EXPECT_THAT(answers[0].numbers, ElementsAre(offset));
     EXPECT_EQ(answers[0].code, RD_KAFKA_RESP_ERR_NO_ERROR);
     EXPECT_THAT(OffsetsOf(answers[0]), ElementsAre(offset, RD_KAFKA_OFFSET_INVALID));
   }
-  EXPECT_THAT(looks.Take(), IsEmpty());
+  EXPECT_THAT(reader.Take(), IsEmpty());
 }
 
-TEST_F(CommittedLooksTest, WhatComesDuringACallIsAskedTogether) {
+TEST_F(CommittedReaderTest, WhatComesDuringACallIsAskedTogether) {
   SlowCall slow;
-  CommittedLooks looks(client_, wake_->fd(), seconds(30), slow.call());
-  looks.Query(1, ListOf({0}));
+  CommittedReader reader(client_, wake_->fd(), seconds(30), slow.call());
+  reader.Query(1, ListOf({0}));
   slow.AwaitBegin();
   for (const uint64_t number : {2u, 3u, 4u}) {
-    looks.Query(number, number % 2 == 0 ? ListOf({0}) : ListOf({0, 1}));
+    reader.Query(number, number % 2 == 0 ? ListOf({0}) : ListOf({0, 1}));
   }
   slow.LetGo();
-  const auto answers = TakeAll(looks, 4);
+  const auto answers = TakeAll(reader, 4);
   ASSERT_THAT(answers, SizeIs(2));
   EXPECT_THAT(answers[0].numbers, ElementsAre(1));
   EXPECT_THAT(answers[1].numbers, ElementsAre(2, 3, 4));
@@ -143,31 +143,31 @@ TEST_F(CommittedLooksTest, WhatComesDuringACallIsAskedTogether) {
   EXPECT_THAT(OffsetsOf(answers[1]), SizeIs(2)) << "each partition once";
 }
 
-TEST_F(CommittedLooksTest, WithoutABrokerALookFailsInItsTimeAndTheNextOneIsAnsweredWhenItIsBack) {
-  CommittedLooks looks(client_, wake_->fd(), seconds(1));
+TEST_F(CommittedReaderTest, WithoutABrokerALookFailsInItsTimeAndTheNextOneIsAnsweredWhenItIsBack) {
+  CommittedReader reader(client_, wake_->fd(), seconds(1));
   cluster_.SetDown(1);
-  looks.Query(1, ListOf({0}));
-  const auto failed = TakeAll(looks, 1);
+  reader.Query(1, ListOf({0}));
+  const auto failed = TakeAll(reader, 1);
   ASSERT_THAT(failed, SizeIs(1));
   EXPECT_NE(failed[0].code, RD_KAFKA_RESP_ERR_NO_ERROR);
   cluster_.SetUp(1);
   uint64_t number = 1;
   EXPECT_TRUE(Eventually(Patience(), [&] {
-    looks.Query(++number, ListOf({0}));
-    const auto answers = TakeAll(looks, 1);
+    reader.Query(++number, ListOf({0}));
+    const auto answers = TakeAll(reader, 1);
     return !answers.empty() && answers[0].code == RD_KAFKA_RESP_ERR_NO_ERROR;
   }));
 }
 
-TEST_F(CommittedLooksTest, ALookThatHangsHoldsNobodyUpAndItsClientEndsWithIt) {
+TEST_F(CommittedReaderTest, ALookThatHangsHoldsNobodyUpAndItsClientEndsWithIt) {
   const Clock& clock = SystemClock::Instance();
   SlowCall slow;
-  std::optional<CommittedLooks> looks;
-  looks.emplace(client_, wake_->fd(), seconds(30), slow.call());
-  looks->Query(1, ListOf({0}));
+  std::optional<CommittedReader> reader;
+  reader.emplace(client_, wake_->fd(), seconds(30), slow.call());
+  reader->Query(1, ListOf({0}));
   slow.AwaitBegin();
   const BootTime before = clock.Boot();
-  looks.reset();
+  reader.reset();
   EXPECT_LT(clock.Boot() - before, seconds(8)) << "the look takes 20 s";
   ASSERT_EQ(client_, nullptr) << "it would be destroyed under the call";
   EXPECT_TRUE(slow.kept());
@@ -177,18 +177,18 @@ TEST_F(CommittedLooksTest, ALookThatHangsHoldsNobodyUpAndItsClientEndsWithIt) {
   EXPECT_EQ(read(wake_->fd(), &rings, sizeof rings), -1) << "the descriptor may be somebody else's";
 }
 
-TEST_F(CommittedLooksTest, AfterTheStopNoCallBegins) {
+TEST_F(CommittedReaderTest, AfterTheStopNoCallBegins) {
   int calls = 0;
-  std::optional<CommittedLooks> looks;
-  looks.emplace(client_, wake_->fd(), seconds(30), [&calls](auto... arguments) {
+  std::optional<CommittedReader> reader;
+  reader.emplace(client_, wake_->fd(), seconds(30), [&calls](auto... arguments) {
     calls++;
     return rd_kafka_committed(arguments...);
   });
-  looks->Query(1, ListOf({0}));
-  EXPECT_THAT(TakeAll(*looks, 1), SizeIs(1));
-  looks->Stop();
-  looks->Query(2, ListOf({0}));
-  looks.reset();
+  reader->Query(1, ListOf({0}));
+  EXPECT_THAT(TakeAll(*reader, 1), SizeIs(1));
+  reader->Stop();
+  reader->Query(2, ListOf({0}));
+  reader.reset();
   EXPECT_EQ(calls, 1);
   EXPECT_NE(client_, nullptr) << "it is still its owner's";
 }
