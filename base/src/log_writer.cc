@@ -135,7 +135,7 @@ void LogWriter::Tick(const std::stop_token& stop) {
   pthread_setname_np(pthread_self(), "oncemq-logtick");
   const MutexLock lock(mutex_);
   while (!stopping_.wait_for(mutex_, stop, kSecond, [&] { return stop.stop_requested(); })) {
-    TellHeldBack(clock_.Boot());
+    LogHeldBack(clock_.Boot());
   }
 }
 
@@ -152,7 +152,7 @@ void LogWriter::Hand(LogLevel level, const std::string& line) {
   }
 }
 
-void LogWriter::TellHeldBack(BootTime now) {
+void LogWriter::LogHeldBack(BootTime now) {
   for (RepeatLimit* const limit : {&repeat_, &seldom_}) {
     for (const RepeatLimit::HeldBack& held : limit->Take(now)) {
       Hand(held.level, Format({clock_.Wall(), held.level, held.area, held.text, {}, held.count}));
@@ -170,7 +170,7 @@ void LogWriter::Write(LogLevel level, std::string_view area, std::string_view te
   }
   const bool admitted = (pace == Pace::kUsual || seldom_.Admit(level, area, text, now)) &&
                         repeat_.Admit(level, area, text, now);
-  TellHeldBack(now);
+  LogHeldBack(now);
   if (admitted) {
     Hand(level, Format({clock_.Wall(), level, area, text, fields, 0}));
   } else {
@@ -186,7 +186,7 @@ void LogWriter::Stop(milliseconds at_most) {
     if (stopped_) {
       return;
     }
-    TellHeldBack(clock_.Boot() + kMinute);
+    LogHeldBack(clock_.Boot() + kMinute);
     stopped_ = true;
     pool = std::exchange(pool_, nullptr);
   }

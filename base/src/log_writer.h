@@ -55,7 +55,7 @@ class LogWriter {
   void Tick(const std::stop_token& stop);
   std::string Format(const LogLine& line) const;
   void Hand(LogLevel level, const std::string& line) REQUIRES(mutex_);
-  void TellHeldBack(BootTime now) REQUIRES(mutex_);
+  void LogHeldBack(BootTime now) REQUIRES(mutex_);
   void EndPool(std::shared_ptr<spdlog::details::thread_pool> pool, milliseconds at_most);
 
   const Clock& clock_ = SystemClock::Instance();

@@ -24,8 +24,8 @@ std::string_view ToString(Code code) {
       return "full";
     case Code::kCorrupt:
       return "corrupt";
-    case Code::kRegressed:
-      return "regressed";
+    case Code::kLostWrites:
+      return "lost writes";
     case Code::kNotFound:
       return "not found";
     case Code::kInternal:

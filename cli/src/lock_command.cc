@@ -155,7 +155,7 @@ int LockLsCommand(const LockArguments& arguments) {
     std::cerr << spaces.error().message << "\n";  // a line for each mistake of a file
     return kExitUsage;
   } else if (*spaces) {
-    return TellSpaces(**spaces, *after, arguments);
+    return PrintSpaces(**spaces, *after, arguments);
   }
   const auto locks = OpenLocksOf(arguments);
   if (!locks) {

@@ -95,18 +95,18 @@ Result<std::optional<Spaces>> NamedSpaces(const LockArguments& arguments) {
   return catalogue ? found(SpacesOfCatalogue(*catalogue)) : catalogue.error();
 }
 
-int TellSpaces(const Spaces& spaces, std::string_view after, const LockArguments& arguments) {
-  uint64_t told = 0;
+int PrintSpaces(const Spaces& spaces, std::string_view after, const LockArguments& arguments) {
+  uint64_t printed = 0;
   for (const NamedSpace& space : spaces) {
     if (!after.empty() && space.space <= after) {
       continue;
     }
-    if (told == arguments.limit) {
+    if (printed == arguments.limit) {
       std::cerr << "there are more: --limit N, or --hex --after of the last one\n";
       break;
     }
     std::cout << (arguments.json ? SafeJson(SpaceAsJson(space)) + "\n" : SpaceAsText(space));
-    told++;
+    printed++;
   }
   std::cerr << "to list the names of a space, say --space with --at; or --application and "
                "--secret-file, for a scope also --scope, with --catalogue\n";

@@ -28,8 +28,8 @@ std::vector<NamedSpace> SpacesOfCatalogue(const StoreCatalogue& catalogue);
 Result<std::optional<std::vector<NamedSpace>>> NamedSpaces(const LockArguments& arguments);
 
 // Prints those after `after`, at most `arguments.limit`; the exit code.
-int TellSpaces(const std::vector<NamedSpace>& spaces, std::string_view after,
-               const LockArguments& arguments);
+int PrintSpaces(const std::vector<NamedSpace>& spaces, std::string_view after,
+                const LockArguments& arguments);
 
 // For a space without names, where no space was said: a line, or nothing.
 std::string HintOfSpaces(const LockArguments& arguments);

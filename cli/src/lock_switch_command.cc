@@ -23,23 +23,23 @@ Result<std::shared_ptr<SwitchedLocks>> OpenSwitched(const LockArguments& argumen
 }
 
 // False: the output is closed.
-bool Tell(const LockSwitch& told, const LockArguments& arguments) {
-  std::cout << (arguments.json ? SwitchJson(told) : SwitchText(told, arguments.watch))
+bool PrintSwitch(const LockSwitch& state, const LockArguments& arguments) {
+  std::cout << (arguments.json ? SwitchJson(state) : SwitchText(state, arguments.watch))
             << std::flush;
   return std::cout.good();
 }
 
 // `first`: the state that a change has left; none: a look.
-void TellSwitch(SwitchedLocks& locks, std::optional<LockSwitch> first,
-                const LockArguments& arguments) {
+void ReportSwitch(SwitchedLocks& locks, std::optional<LockSwitch> first,
+                  const LockArguments& arguments) {
   const auto read = [&] { return first ? *std::exchange(first, std::nullopt) : locks.Progress(); };
   if (!arguments.watch) {
-    Tell(read(), arguments);
+    PrintSwitch(read(), arguments);
     return;
   }
   WatchSwitch(
       read, [] { SleepFor(kPollInterval); },
-      [&](const LockSwitch& told) { return Tell(told, arguments); });
+      [&](const LockSwitch& state) { return PrintSwitch(state, arguments); });
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ int LockSwitchCommand(const LockArguments& arguments) {
     return LockFailed(locks.error());
   }
   if (!to && !arguments.next && !arguments.call_off) {
-    TellSwitch(**locks, std::nullopt, arguments);
+    ReportSwitch(**locks, std::nullopt, arguments);
     return kExitDone;
   }
   const std::string what = to ? arguments.name : arguments.next ? "next" : "call off";
@@ -78,13 +78,13 @@ int LockSwitchCommand(const LockArguments& arguments) {
            : arguments.next ? (*locks)->SwitchToNext(arguments.why, unless)
                             : (*locks)->CallOff(arguments.why);
   };
-  const auto told = Audited("lock switch", what, "", change, [](const auto& done) {
+  const auto state = Audited("lock switch", what, "", change, [](const auto& done) {
     return done ? "epoch " + std::to_string(done->epoch) : ToString(done.error());
   });
-  if (!told) {
-    return LockFailed(told.error());
+  if (!state) {
+    return LockFailed(state.error());
   }
-  TellSwitch(**locks, *told, arguments);
+  ReportSwitch(**locks, *state, arguments);
   return kExitDone;
 }
 

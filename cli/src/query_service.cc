@@ -30,7 +30,7 @@ Result<std::string> SocketOf(const ServiceTarget& target) {
   return admin->socket;
 }
 
-ServiceAnswer Told(std::string why, int code) {
+ServiceAnswer ReportServiceError(std::string why, int code) {
   std::cerr << why << "\n";
   return {code, {}, {}, std::move(why)};
 }
@@ -53,14 +53,15 @@ ServiceAnswer QuerySocket(const std::string& socket, const AdminRequest& request
 
 ServiceAnswer QueryService(const ServiceTarget& target, const AdminRequest& request) {
   if (target.config.empty() == target.socket.empty()) {
-    return Told("say which service: by --socket PATH, or by its service file", kExitUsage);
+    return ReportServiceError("say which service: by --socket PATH, or by its service file",
+                              kExitUsage);
   }
   const Result<std::string> socket = SocketOf(target);
   if (!socket) {
-    return Told(socket.error().message, kExitUsage);
+    return ReportServiceError(socket.error().message, kExitUsage);
   }
   ServiceAnswer reply = QuerySocket(*socket, request);
-  return reply.code == kExitDone ? reply : Told(reply.why, reply.code);
+  return reply.code == kExitDone ? reply : ReportServiceError(reply.why, reply.code);
 }
 
 }  // namespace oncemq

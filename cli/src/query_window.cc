@@ -23,7 +23,7 @@ constexpr char kByService[] = "# By the service that runs at ";
 constexpr char kReadFrom[] = "# Read from the directory ";
 constexpr milliseconds kReadWithin{60'000};  // many ids take their time to be counted
 
-WindowAnswer ToldCode(const std::string& text, int code) {
+WindowAnswer ReportWindowError(const std::string& text, int code) {
   std::cerr << SafeText(text) << "\n";
   WindowAnswer answer;
   answer.code = code;
@@ -115,7 +115,7 @@ WindowAnswer ReadStores(const std::string& directory, const std::string& not_que
                         const WindowQuestion& question) {
   const std::vector<std::string> stores = FindStores(directory);
   if (stores.empty()) {
-    return ToldCode(
+    return ReportWindowError(
         (not_queried.empty() ? "" : not_queried + "; ") + directory +
             ": no store of a window lies there, nor in <partition> or <topic>/<partition> below it",
         kExitUsage);
@@ -134,8 +134,8 @@ WindowAnswer AddStores(ServiceAnswer reply, const std::string& directory,
 #else
 
 WindowAnswer ReadStores(const std::string& directory, const std::string&, const WindowQuestion&) {
-  return ToldCode(directory + ": this build has no window on disk (ONCEMQ_WITH_ROCKSDB=OFF)",
-                  kExitUsage);
+  return ReportWindowError(
+      directory + ": this build has no window on disk (ONCEMQ_WITH_ROCKSDB=OFF)", kExitUsage);
 }
 
 WindowAnswer AddStores(ServiceAnswer reply, const std::string&, const WindowQuestion&) {
@@ -156,11 +156,11 @@ std::string ReadFrom(const ServiceOptions& options) {
 WindowAnswer QueryServer(const ServiceOptions& options, const WindowQuestion& question) {
   const auto window = OpenToRead(options, kReadWithin);
   if (!window && window.error().code == Code::kNotFound) {
-    return ToldCode(window.error().message, kExitUsage);
+    return ReportWindowError(window.error().message, kExitUsage);
   }
   auto seen = window ? question.server(**window) : Result<nlohmann::ordered_json>(window.error());
   if (!seen) {
-    return ToldCode("`window`: " + seen.error().message, ExitCodeOfQuery(seen.error()));
+    return ReportWindowError("`window`: " + seen.error().message, ExitCodeOfQuery(seen.error()));
   }
   WindowAnswer answer;
   answer.by_server = true;
@@ -228,7 +228,7 @@ std::string FromText(const WindowAnswer& answer) {
   return text;
 }
 
-int ToldUnread(const WindowAnswer& answer) {
+int ReportUnread(const WindowAnswer& answer) {
   int code = kExitDone;
   for (const UnreadStore& store : answer.unread) {
     std::cerr << SafeText(store.why) << "\n";

@@ -60,6 +60,6 @@ WindowAnswer QueryWindow(const WindowTarget& target, const WindowQuestion& quest
 std::string FromText(const WindowAnswer& answer);
 
 // Tells what could not be read on standard error; the exit code that follows.
-int ToldUnread(const WindowAnswer& answer);
+int ReportUnread(const WindowAnswer& answer);
 
 }  // namespace oncemq

@@ -36,7 +36,7 @@ Handler HandlerOf(const RunArguments& arguments, StopSignals& signals) {
 }
 
 // After the JSON lines of `print` comes nothing else.
-void TellReport(const RunArguments& arguments, const RunReport& report) {
+void PrintReport(const RunArguments& arguments, const RunReport& report) {
   const bool apart = arguments.handler == "print" && !arguments.json;
   (apart ? std::cerr : std::cout) << (arguments.json ? ReportJson(report) + "\n"
                                                      : ReportText(report))
@@ -60,18 +60,18 @@ int RunCommand(const RunArguments& arguments) {
   }
   Result<ServiceOptions> options = LoadService(arguments.config);
   if (!options) {
-    return TellRefusal(options.error());
+    return ReportRefusal(options.error());
   }
   if (!arguments.takes_messages) {
     options = Watched(*options, arguments.only_new);
   } else if (LevelOf(*options) == Level::kAtomic) {
-    return TellRefusal({Code::kInvalid, Effect::kNone, kNoAtomic});
+    return ReportRefusal({Code::kInvalid, Effect::kNone, kNoAtomic});
   }
   return Serve(*options,
                {.handler = [&](StopSignals& signals) { return HandlerOf(arguments, signals); },
                 .open_locks = OpenServiceLocks,
                 .open_window = OpenCommandWindow,
-                .tell = [&](const RunReport& report) { TellReport(arguments, report); }});
+                .report = [&](const RunReport& report) { PrintReport(arguments, report); }});
 }
 
 }  // namespace oncemq

@@ -87,7 +87,7 @@ std::string PartitionText(const ordered_json& partition) {
 }
 
 // Whether the partition's own line says it.
-bool IsTold(const std::string& stop, const ordered_json& partitions) {
+bool IsReported(const std::string& stop, const ordered_json& partitions) {
   return std::any_of(partitions.begin(), partitions.end(), [&](const ordered_json& partition) {
     return IsStopOf(stop, TextOf(partition, "topic"), PartOf(partition, "partition"),
                     TextOf(partition, "stopped"));
@@ -123,7 +123,7 @@ std::string StatusText(const ordered_json& status) {
   out += list("partitions").empty() && list("missing_topics").empty() ? kNeverAssigned : "";
   for (const ordered_json& stop : list("stops")) {
     const std::string text = stop.is_string() ? stop.get<std::string>() : "?";
-    out += IsTold(text, list("partitions")) ? "" : "stopped: " + SafeText(text) + "\n";
+    out += IsReported(text, list("partitions")) ? "" : "stopped: " + SafeText(text) + "\n";
   }
   const std::string error = PartOf(status, "error");
   out += error.empty() || !status.contains("error") ? "" : "ended by itself: " + error + "\n";

@@ -42,12 +42,12 @@ std::string AsText(const StorePlan& plan) {
 }
 
 // Of each application and each of its scopes.
-template <class Tell>
-void TellAccess(const StoreCatalogue& catalogue, const Tell& tell) {
+template <class Visit>
+void ForEachAccess(const StoreCatalogue& catalogue, const Visit& visit) {
   for (const auto& [name, application] : catalogue.applications) {
-    tell(name, std::string(), *PlanOf(catalogue, application, ""));
+    visit(name, std::string(), *PlanOf(catalogue, application, ""));
     for (const auto& [scope, plan] : application.scopes) {
-      tell(name, scope, *PlanOf(catalogue, application, scope));
+      visit(name, scope, *PlanOf(catalogue, application, scope));
     }
   }
 }
@@ -82,7 +82,7 @@ int StoreCheckCommand(const StoreArguments& arguments) {
     }
   }
   int code = kExitDone;
-  TellAccess(*catalogue, [&](const auto& application, const auto& scope, const StorePlan& plan) {
+  ForEachAccess(*catalogue, [&](const auto& application, const auto& scope, const StorePlan& plan) {
     const std::string space = SpaceOf(application, scope);
     const auto can = CatalogueCapabilities(*catalogue, plan);
     ordered_json one{{"application", application}, {"scope", scope}, {"space", space}};

@@ -7,46 +7,47 @@
 
 namespace oncemq {
 
-std::string SwitchText(const LockSwitch& told, bool watched) {
-  std::string text = told.in_force + " is in force, epoch " + std::to_string(told.epoch);
-  if (told.phase != SwitchMode::kSingle) {
-    text += "; switching to " + told.target +
-            (told.phase == SwitchMode::kBoth ? " (planned: both grant)"
-                                             : " (drained: nothing is granted but to the fenced)");
+std::string SwitchText(const LockSwitch& state, bool watched) {
+  std::string text = state.in_force + " is in force, epoch " + std::to_string(state.epoch);
+  if (state.phase != SwitchMode::kSingle) {
+    text += "; switching to " + state.target +
+            (state.phase == SwitchMode::kBoth ? " (planned: both grant)"
+                                              : " (drained: nothing is granted but to the fenced)");
   }
-  if (told.holds_left) {
-    text += ", " + std::to_string(*told.holds_left) + " holds have not moved yet";
+  if (state.holds_left) {
+    text += ", " + std::to_string(*state.holds_left) + " holds have not moved yet";
   }
-  if (told.left) {
-    text += ", " + std::to_string(told.left->count()) + " ms left at most";
+  if (state.left) {
+    text += ", " + std::to_string(state.left->count()) + " ms left at most";
     text += watched ? "" : " (one look does not know when the switch began: --watch counts down)";
   }
-  if (!told.why.empty()) {
-    text += "; why: " + SafeText(told.why);
+  if (!state.why.empty()) {
+    text += "; why: " + SafeText(state.why);
   }
   return text + "\n";
 }
 
-std::string SwitchJson(const LockSwitch& told) {
-  nlohmann::ordered_json out{{"in_force", told.in_force},
-                             {"target", told.target},
-                             {"phase", ToString(told.phase)},
-                             {"epoch", told.epoch},
+std::string SwitchJson(const LockSwitch& state) {
+  nlohmann::ordered_json out{{"in_force", state.in_force},
+                             {"target", state.target},
+                             {"phase", ToString(state.phase)},
+                             {"epoch", state.epoch},
                              {"holds_left", nullptr},
                              {"left_ms", nullptr},
-                             {"why", told.why}};
-  if (told.holds_left) {
-    out["holds_left"] = *told.holds_left;
+                             {"why", state.why}};
+  if (state.holds_left) {
+    out["holds_left"] = *state.holds_left;
   }
-  if (told.left) {
-    out["left_ms"] = told.left->count();
+  if (state.left) {
+    out["left_ms"] = state.left->count();
   }
   return SafeJson(out) + "\n";
 }
 
 void WatchSwitch(const std::function<LockSwitch()>& read, const std::function<void()>& pause,
-                 const std::function<bool(const LockSwitch& told)>& tell) {
-  for (LockSwitch told = read(); tell(told) && told.phase != SwitchMode::kSingle; told = read()) {
+                 const std::function<bool(const LockSwitch& state)>& print) {
+  for (LockSwitch state = read(); print(state) && state.phase != SwitchMode::kSingle;
+       state = read()) {
     pause();
   }
 }

@@ -14,12 +14,12 @@
 namespace oncemq {
 
 // One line, with its line feed. `watched`: others follow it, which count down.
-std::string SwitchText(const LockSwitch& told, bool watched);
-std::string SwitchJson(const LockSwitch& told);
+std::string SwitchText(const LockSwitch& state, bool watched);
+std::string SwitchJson(const LockSwitch& state);
 
 // Tells of each look until no switch is under way, with a pause between two of them, or until
-// `tell` says false.
+// `print` says false.
 void WatchSwitch(const std::function<LockSwitch()>& read, const std::function<void()>& pause,
-                 const std::function<bool(const LockSwitch& told)>& tell);
+                 const std::function<bool(const LockSwitch& state)>& print);
 
 }  // namespace oncemq

@@ -42,7 +42,7 @@ Result<std::unique_ptr<Window>> WindowOf(const ServiceOptions& options) {
 }
 
 // By a look after the change was refused.
-std::string WhyLeftAlone(Window& window, std::string_view id) {
+std::string WhyUnchanged(Window& window, std::string_view id) {
   MarkerView view;
   if (!window.Peek({&id, 1}, {&view, 1})) {
     return "nothing is known of this id, or a handler has it";
@@ -72,7 +72,7 @@ Result<std::string> Forget(const ServiceOptions& options, const std::string& id)
   if (const Status forgotten = (*window)->ForgetByHand({&asked, 1}, {&change, 1}); !forgotten) {
     return forgotten.error();
   }
-  return change == MarkerChange::kMade ? std::string() : WhyLeftAlone(**window, asked);
+  return change == MarkerChange::kMade ? std::string() : WhyUnchanged(**window, asked);
 }
 
 // Also an attempt that failed leaves its lines.

@@ -129,7 +129,7 @@ int WindowShowCommand(const WindowTarget& target, const WindowShowArguments& arg
   }
   const std::optional<ordered_json> marker = KnownMarker(answer);
   if (!marker) {
-    return ToldUnread(answer);  // it may be in one of those
+    return ReportUnread(answer);  // it may be in one of those
   }
   std::cout << (arguments.json ? SafeJson(*marker) + "\n" : FromText(answer) + MarkerText(*marker));
   return kExitDone;

@@ -190,7 +190,7 @@ int WindowStatCommand(const WindowTarget& target, bool json) {
       stat["stores"].push_back({{"directory", store.directory}, {"error", store.why}});
     }
     std::cout << SafeJson(stat) << "\n";
-    return ToldUnread(answer);
+    return ReportUnread(answer);
   }
   std::cout << FromText(answer);
   const ordered_json& stores = stat["stores"];
@@ -207,7 +207,7 @@ int WindowStatCommand(const WindowTarget& target, bool json) {
                       : StoreText(store));
   }
   std::cout << not_open;
-  return ToldUnread(answer);
+  return ReportUnread(answer);
 }
 
 }  // namespace oncemq

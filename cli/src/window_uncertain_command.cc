@@ -105,7 +105,7 @@ int WindowUncertainCommand(const WindowTarget& target, const WindowUncertainArgu
   if (all["more"] == true) {
     std::cerr << "there are more: ask again with --since the last time above\n";
   }
-  return ToldUnread(answer);
+  return ReportUnread(answer);
 }
 
 }  // namespace oncemq

@@ -99,7 +99,7 @@ Result<RememberTimes> Window::Remember(RememberChange) {
   return Error{Code::kInvalid, Effect::kNone, "no scope keeps `remember` for this window"};
 }
 
-void Window::OfferSocket(const std::string&) {}
+void Window::SetAdminSocket(const std::string&) {}
 
 Result<std::vector<StoreStat>> Window::Stat() {
   return std::vector<StoreStat>();

@@ -23,7 +23,7 @@ namespace oncemq::demo {
 namespace {
 
 constexpr int kTurnMs = 100;
-constexpr int64_t kTold = 100;  // messages between two lines
+constexpr int64_t kReportEvery = 100;  // messages between two lines
 
 // The signals that end it, as a descriptor; the end of its parent is one of them.
 int EndsAt(pid_t parent) {
@@ -70,7 +70,7 @@ Status Serve(const DemoOptions& options, int ends, Screen& screen) {
   Introduce((*broker)->address(), plan, screen);
   Stream stream(plan, **producer, kSlowMessagesPerSecond);
   stream.FlowTo(1.0, BootNow());
-  int64_t told = -1;
+  int64_t reported = -1;
   pollfd asked{.fd = ends, .events = POLLIN, .revents = 0};
   while (poll(&asked, 1, kTurnMs) <= 0) {
     const Status flowed = stream.Flow(BootNow());
@@ -79,8 +79,8 @@ Status Serve(const DemoOptions& options, int ends, Screen& screen) {
     }
     const auto sent = static_cast<int64_t>(stream.sent());
     const bool over = !flowed || stream.sent() == stream.size();
-    if (over || sent / kTold != told) {
-      told = sent / kTold;
+    if (over || sent / kReportEvery != reported) {
+      reported = sent / kReportEvery;
       screen.Live(Grouped(sent) + " of " + Grouped(static_cast<int64_t>(stream.size())) +
                   (over ? " sent: that was all; the broker stays" : " sent"));
     }

@@ -36,5 +36,5 @@ int main(int count, char** words) {
     return 0;
   }
   return options->broker_only ? oncemq::demo::OfferBroker(*options)
-                              : oncemq::demo::TellStory(*options);
+                              : oncemq::demo::RunStory(*options);
 }

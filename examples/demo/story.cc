@@ -325,7 +325,7 @@ std::string Story::Countdown(std::string_view step, BootTime begin, milliseconds
 
 }  // namespace
 
-int TellStory(const DemoOptions& options) {
+int RunStory(const DemoOptions& options) {
   constexpr int kFailed = 4;
   constexpr int kBySignal = 128;
   constexpr int kUsage = 2;
@@ -345,16 +345,16 @@ int TellStory(const DemoOptions& options) {
   }
   Story story(**theatre, screen, options);
   story.Opening();
-  const Status told = story.Run();
+  const Status run = story.Run();
   if ((*theatre)->ended_by() != 0) {
-    screen.Line("demo: " + told.error().message);
+    screen.Line("demo: " + run.error().message);
     return kBySignal + (*theatre)->ended_by();
   }
-  if (!told) {
+  if (!run) {
     // The story can't go as told where somebody else stops its workers: that is the reason then.
     const std::string halts = (*theatre)->Halts(/*now=*/false);
-    return fail({told.error().code, told.error().effect,
-                 told.error().message + (halts.empty() ? "" : "; " + halts)});
+    return fail({run.error().code, run.error().effect,
+                 run.error().message + (halts.empty() ? "" : "; " + halts)});
   }
   const auto ok = CheckAll(**theatre, screen, options);
   return ok ? (*ok ? 0 : kFailed) : fail(ok.error());

@@ -9,6 +9,6 @@
 namespace oncemq::demo {
 
 // Returns the exit code: 0 verdict OK, 4 verdict FAILED, 128 + the signal that ended it.
-int TellStory(const DemoOptions& options);
+int RunStory(const DemoOptions& options);
 
 }  // namespace oncemq::demo

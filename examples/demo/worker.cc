@@ -122,7 +122,7 @@ RuntimeOptions Configure(const WorkerOptions& options) {
   return runtime;
 }
 
-void Tell(const std::string& line) {
+void PrintLine(const std::string& line) {
   // A parent that is gone has no use for it, and this process ends with it.
   static_cast<void>(!std::fwrite(line.data(), 1, line.size(), stdout));
   std::fflush(stdout);
@@ -140,12 +140,12 @@ void ReportUntilEnd(const Runtime& runtime, Desk& desk, const sigset_t& signals,
     if (signal == SIGUSR1) {
       desk.RequestStandstill();
     }
-    Tell(ReportLine(runtime.Report(), desk.Report(), false));
+    PrintLine(ReportLine(runtime.Report(), desk.Report(), false));
   }
 }
 
 int Fail(const Error& error) {
-  Tell(ReportLine({.error = ToString(error)}, {}, true));
+  PrintLine(ReportLine({.error = ToString(error)}, {}, true));
   return 1;
 }
 
@@ -210,7 +210,7 @@ int RunWorker(const WorkerOptions& options) {
   ReportUntilEnd(**runtime, desk, signals, ended.get_token());
   service.request_stop();
   service.join();
-  Tell(ReportLine(report, desk.Report(), true));
+  PrintLine(ReportLine(report, desk.Report(), true));
   StopLogging();
   return report.error.empty() ? 0 : 1;
 }

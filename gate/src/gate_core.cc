@@ -220,9 +220,9 @@ Status GateCore::Claim(const Operation& operation, std::span<const Version> vers
       return asked;
     }
     claimed = {std::move(answers[0]), std::move(answers[1]), version.digest};
-    const bool index_alone = count == 2 && claimed.answer.answer != ClaimVerdict::kGranted &&
-                             claimed.index.answer == ClaimVerdict::kGranted;
-    if (index_alone) {
+    const bool only_index_granted = count == 2 && claimed.answer.answer != ClaimVerdict::kGranted &&
+                                    claimed.index.answer == ClaimVerdict::kGranted;
+    if (only_index_granted) {
       Operation only = operation;
       only.ref = only.index;
       only.index.clear();

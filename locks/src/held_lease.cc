@@ -29,7 +29,7 @@ std::errc AsErrc(Code code) {
     case Code::kUnavailable:
     case Code::kRefused:
     case Code::kCorrupt:
-    case Code::kRegressed:
+    case Code::kLostWrites:
     case Code::kInternal:
       return std::errc::io_error;
   }
@@ -87,7 +87,7 @@ void HeldLease::GiveBack(const std::string& name) {
   }
 }
 
-void HeldLease::TellLost(const std::string& name) const {
+void HeldLease::LogIfLost(const std::string& name) const {
   if (const LeaseLoss lost = lease.lost(); lost != LeaseLoss::kNot) {
     LogNotHeld(name, lost);
   }

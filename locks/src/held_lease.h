@@ -31,7 +31,7 @@ struct HeldLease {
   // Says in the log if it was lost.
   void GiveBack(const std::string& name);
   // Says just that, of one that others give back.
-  void TellLost(const std::string& name) const;
+  void LogIfLost(const std::string& name) const;
   // Throws with kThrow if it is lost.
   Lease& Mine(const std::string& name, OnLost on_lost);
 };

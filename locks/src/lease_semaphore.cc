@@ -89,7 +89,7 @@ void LeaseSemaphore::release(std::ptrdiff_t permits) {
     gone.front().held.GiveBack(parts_->name);
   } else {
     for (const Permit& permit : gone) {
-      permit.held.TellLost(parts_->name);
+      permit.held.LogIfLost(parts_->name);
     }
     GiveBack(gone);
   }

@@ -43,8 +43,8 @@ LeaseState::Due LeaseState::At(BootTime now) {
   }
   Due due;
   if (lost_ != LeaseLoss::kNot) {
-    if (!told_) {
-      told_ = true;
+    if (!reported_) {
+      reported_ = true;
       due.lost = lost_;
     }
     return due;
@@ -57,7 +57,7 @@ LeaseState::Due LeaseState::At(BootTime now) {
 }
 
 std::optional<BootTime> LeaseState::next() const {
-  if (told_) {
+  if (reported_) {
     ONCEMQ_CHECK(lost_ != LeaseLoss::kNot, "only a lost hold is told as lost (L3)");
     return std::nullopt;
   }

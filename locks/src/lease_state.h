@@ -79,7 +79,7 @@ class LeaseState {
   bool warned_ = false;    // since it was sent
   bool failed_ = false;    // the last renewal
   LeaseLoss lost_ = LeaseLoss::kNot;
-  bool told_ = false;
+  bool reported_ = false;
 };
 
 }  // namespace oncemq

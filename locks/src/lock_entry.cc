@@ -121,9 +121,9 @@ LockAnswer LockEntry::Request(const AcquireRequest& request, const Fence& fence,
   }
   const size_t position = PositionOf(request.token);
   LockAnswer answer;
-  std::optional<size_t> tell;  // those whose turn has come, from which place on
+  std::optional<size_t> notify_from;  // those whose turn has come, from which place on
   if (MayGo({position, request.mode, LimitOf(request), request.barge}, now)) {
-    tell = Grant(request, position, fence, now);
+    notify_from = Grant(request, position, fence, now);
     answer = {LockAnswer::Kind::kGranted, fence, milliseconds(0)};
   } else if (request.queue) {
     if (position == waiters_.size()) {
@@ -140,8 +140,8 @@ LockAnswer LockEntry::Request(const AcquireRequest& request, const Fence& fence,
     waiters_[position].home = home;
     answer = {LockAnswer::Kind::kQueued, {}, Again(position, now)};
   }
-  if (freed || tell) {
-    AddTurns(turns, now, freed ? 0 : *tell);
+  if (freed || notify_from) {
+    AddTurns(turns, now, freed ? 0 : *notify_from);
   }
   return answer;
 }

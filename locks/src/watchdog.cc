@@ -72,10 +72,10 @@ void Watchdog::End() {
     // Holds share us, so what stays here would keep itself alive.
     to_renew_.clear();
     owed_.clear();
-    for (const std::stop_source& stop : untold_) {
+    for (const std::stop_source& stop : pending_stops_) {
       static_cast<void>(stops_.Request(stop));
     }
-    untold_.clear();
+    pending_stops_.clear();
   }
   if (!stops_.End(kCallbacksMayTake)) {
     Log(LogLevel::kWarn, "locks", "a callback of a lost lease still runs");
@@ -232,9 +232,10 @@ void Watchdog::WatchTime() {
       watched.due.reset();
       Check(watched, now);
     }
-    std::erase_if(untold_, [this](std::stop_source& stop) { return stops_.Request(stop); });
-    const bool idle = due_.empty() && untold_.empty();
-    sleeps_until_ = idle ? BootTime::max() : now + (untold_.empty() ? kLongestNap : kBetweenTries);
+    std::erase_if(pending_stops_, [this](std::stop_source& stop) { return stops_.Request(stop); });
+    const bool idle = due_.empty() && pending_stops_.empty();
+    sleeps_until_ =
+        idle ? BootTime::max() : now + (pending_stops_.empty() ? kLongestNap : kBetweenTries);
     if (!due_.empty()) {
       sleeps_until_ = std::min(sleeps_until_, due_.begin()->first);
     }
@@ -260,7 +261,7 @@ void Watchdog::HoldsMayBeLost() {
 void Watchdog::Check(Watched& watched, BootTime now) {
   const LeaseState::Due due = watched.state.At(now);
   if (due.lost) {
-    TellLost(*watched.hold, *due.lost);
+    NotifyLoss(*watched.hold, *due.lost);
   }
   if (due.renew) {
     to_renew_.Push(watched.hold);
@@ -284,7 +285,7 @@ void Watchdog::Place(Watched& watched) {
   }
 }
 
-void Watchdog::TellLost(Hold& hold, LeaseLoss why) {
+void Watchdog::NotifyLoss(Hold& hold, LeaseLoss why) {
   if (why != LeaseLoss::kClosed) {
     Log(LogLevel::kWarn, "locks", "a lease was lost",
         {{"name", hold.name}, {"fence", ToString(hold.fence)}, {"why", ToString(why)}});
@@ -297,7 +298,7 @@ void Watchdog::TellLost(Hold& hold, LeaseLoss why) {
   }
   // Not here: the user's callbacks may block, or release this very lease.
   if (!stops_.Request(hold.stop)) {
-    untold_.push_back(hold.stop);
+    pending_stops_.push_back(hold.stop);
   }
 }
 

@@ -66,7 +66,7 @@ class Watchdog final : private HoldListener {
   void TalkToStore();
   void Check(Watched& watched, BootTime now) REQUIRES(mutex_);
   void Place(Watched& watched) REQUIRES(mutex_);
-  void TellLost(Hold& hold, LeaseLoss why) REQUIRES(mutex_);
+  void NotifyLoss(Hold& hold, LeaseLoss why) REQUIRES(mutex_);
   bool Unwatch(const std::shared_ptr<Hold>& hold) REQUIRES(mutex_);
   void GiveBack(const std::vector<std::shared_ptr<Hold>>& held);
   void RenewSome(const Renewals::Batch& holds);
@@ -89,7 +89,8 @@ class Watchdog final : private HoldListener {
   Holds holds_ GUARDED_BY(mutex_);                               // no two have one token
   std::set<std::pair<BootTime, Hold*>> due_ GUARDED_BY(mutex_);  // each of holds_ at most once
   Renewals to_renew_ GUARDED_BY(mutex_);
-  std::vector<std::stop_source> untold_ GUARDED_BY(mutex_);  // the system had no thread for them
+  std::vector<std::stop_source> pending_stops_
+      GUARDED_BY(mutex_);  // the system had no thread for them
   OwedQueue owed_ GUARDED_BY(mutex_);
   BootTime sleeps_until_ GUARDED_BY(mutex_) = BootTime::min();
   BootTime warned_at_ GUARDED_BY(mutex_) = BootTime::min();

@@ -117,7 +117,7 @@ void Watchdog::Apply(const std::shared_ptr<Hold>& hold, Extended answer, BootTim
   }
   if (answer == Extended::kRecalled && !hold->recalled.stop_requested() &&
       !stops_.Request(hold->recalled)) {
-    untold_.push_back(hold->recalled);
+    pending_stops_.push_back(hold->recalled);
   }
   Check(at->second, now);
 }

@@ -248,7 +248,7 @@ TEST_F(DiskMerge, ABucketThatIsToBeForgottenIsNotMerged) {
   ASSERT_TRUE(merge && merged);
   const History::Aged aged = history_->TakeAged(Hour(2), progress);
   ASSERT_EQ(aged.buckets.size(), 1u);
-  EXPECT_FALSE(history_->Whole(*merge));
+  EXPECT_FALSE(history_->IsComplete(*merge));
   ASSERT_FALSE(history_->TakeFor(*merge)) << "ids would come back that are forgotten";
   RocksBatch batch = store_->NewBatch();
   ASSERT_TRUE(history_->ForgetFacts(aged, batch));
@@ -305,7 +305,7 @@ TEST_F(DiskMerge, ADraftThatFindsNoRoomLeavesAllAsItWasAndTheStoreUsable) {
     const SmallFiles small(8'192);
     EXPECT_FALSE(history_->WriteMerged(*merge, hasher_, going_on_));
   }
-  ASSERT_TRUE(history_->Whole(*merge));
+  ASSERT_TRUE(history_->IsComplete(*merge));
   ASSERT_TRUE(history_->DropPages(merge->number));
   ExpectAllKnown();
   FreezeNumbers(4 * kIds, 10, Hour(5));

@@ -230,10 +230,10 @@ TEST_F(DiskPartitions, AStoreThatComesBackWithLessThanItAcknowledgedWaitsForAnAs
   for (int i = 0; i < 3; i++) {
     const auto told = Claim(*windows, {0, 0, 30});
     ASSERT_FALSE(told) << "a done id may look new";
-    EXPECT_EQ(told.error().code, Code::kRegressed);
+    EXPECT_EQ(told.error().code, Code::kLostWrites);
     const Status announced = Announce(*windows, 0, 0);
     ASSERT_FALSE(announced) << "a commit would count effects that are gone";
-    EXPECT_EQ(announced.error().code, Code::kRegressed);
+    EXPECT_EQ(announced.error().code, Code::kLostWrites);
   }
   const auto known = Open(*windows, 0);
   ASSERT_TRUE(known) << ToString(known.error());

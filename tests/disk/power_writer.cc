@@ -49,7 +49,9 @@ class Writer {
   }
 
  private:
-  static void Tell(const char* what, int64_t number) { Say(what + (" " + std::to_string(number))); }
+  static void Report(const char* what, int64_t number) {
+    Say(what + (" " + std::to_string(number)));
+  }
 
   Status Raise() {
     for (int32_t partition = 0; partition < 2; partition++) {
@@ -85,11 +87,11 @@ class Writer {
     if (Status claimed = window_->Claim(claims, answers); !claimed) {
       return claimed;
     }
-    Tell("claimed", to);
+    Report("claimed", to);
     if (Status completed = window_->Complete(completions, changes); !completed) {
       return completed;
     }
-    Tell("answered", to);
+    Report("answered", to);
     return {};
   }
 
@@ -97,7 +99,7 @@ class Writer {
     if (Status synced = window_->Announce({}); !synced) {
       return synced;
     }
-    Tell("synced", frontier);
+    Report("synced", frontier);
     const std::array<Progress, 2> progress = {
         {{0, 0, owner_epochs_[0], frontier, TimeOfId(frontier)},
          {0, 1, owner_epochs_[1], frontier, TimeOfId(frontier)}}};

@@ -162,8 +162,8 @@ TEST_F(DiskReadErrors, AReadThatFailsOnceWhereAGenerationIsPutAwayLosesNothing) 
 }
 
 // Ids [from, to) without a partition.
-struct AloneIds {
-  AloneIds(int64_t from, int64_t to)
+struct IdsWithoutPartition {
+  IdsWithoutPartition(int64_t from, int64_t to)
       : result(1'000, 'r'),
         answers(static_cast<size_t>(to - from)),
         changes(static_cast<size_t>(to - from)) {
@@ -193,7 +193,7 @@ TEST(DiskSweepReads, ACompletionWhoseSweepCannotReadIsMadeByItsRepetition) {
   options.level = Level::kOpaque;
   {
     const auto before = *OpenLocalWindow(options, SystemClock::Instance());
-    AloneIds old(0, 300);
+    IdsWithoutPartition old(0, 300);
     ASSERT_TRUE(before->Claim(old.claims, old.answers));
     ASSERT_TRUE(before->Complete(old.completions, old.changes));
   }
@@ -201,7 +201,7 @@ TEST(DiskSweepReads, ACompletionWhoseSweepCannotReadIsMadeByItsRepetition) {
   const auto window = *OpenLocalWindow(options, SystemClock::Instance());
   int failed = 0;
   for (int64_t from = 1'000; from < 1'300; from += 100) {
-    AloneIds batch(from, from + 100);
+    IdsWithoutPartition batch(from, from + 100);
     ASSERT_TRUE(window->Claim(batch.claims, batch.answers));
     Status completed;
     {

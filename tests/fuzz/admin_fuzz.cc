@@ -49,7 +49,7 @@ void ReadFrames(std::string_view bytes) {
   }
   ONCEMQ_CHECK(state == whole, "a frame does not depend on how its bytes come");
   ONCEMQ_CHECK(at_once.taken() <= kFrameHead + kMost, "no more is held than is allowed");
-  if (state == FrameReader::State::kWhole) {
+  if (state == FrameReader::State::kComplete) {
     ONCEMQ_CHECK(at_once.body() == in_bytes.body(), "nor does what is in it");
     ONCEMQ_CHECK(bytes.starts_with(Framed(at_once.body())), "it is written as it was read");
   }

@@ -10,8 +10,8 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  for (const bool whole : {false, true}) {
-    const auto tail = oncemq::FindJournalTail(bytes, whole);
+  for (const bool complete : {false, true}) {
+    const auto tail = oncemq::FindJournalTail(bytes, complete);
     if (!tail) {
       continue;
     }
@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       std::abort();
     }
     const std::string torn = std::string(bytes.substr(0, tail->end)) + "{\"v\":1,\"ent";
-    const auto again = oncemq::FindJournalTail(torn, whole);
+    const auto again = oncemq::FindJournalTail(torn, complete);
     if (tail->end > 0 &&
         (!again || again->end != tail->end || again->last_entry != tail->last_entry)) {
       std::abort();

@@ -38,7 +38,7 @@ void StormSights::Add(const StormSights& more) {
   copies += more.copies;
   thought_dead += more.thought_dead;
   called_again += more.called_again;
-  told += more.told;
+  reported += more.reported;
 }
 
 CrashStorm::CrashStorm(const std::string& bootstrap, const std::string& name, const StormSize& size,
@@ -208,9 +208,9 @@ void CrashStorm::JudgeTarget() {
     ExpectLedger(dir_.path(), setup_.window, setup_.group, setup_.topic, size);
     return;
   }
-  std::map<uint32_t, int> told;
+  std::map<uint32_t, int> reported;
   for (const CallRecord& call : Calls()) {
-    told[call.id] += call.kind == CallRecord::kCalled && call.uncertain != 0 ? 1 : 0;
+    reported[call.id] += call.kind == CallRecord::kCalled && call.uncertain != 0 ? 1 : 0;
   }
   StormLog effects;
   std::map<uint32_t, int> times;
@@ -220,7 +220,7 @@ void CrashStorm::JudgeTarget() {
       effects.Append(effect.id);
     } else {
       EXPECT_EQ(options_.window, MemberWindow::kOpaque) << "a guarded target has it twice";
-      EXPECT_LE(again, told[effect.id]) << "an effect came again, and nobody was told";
+      EXPECT_LE(again, reported[effect.id]) << "an effect came again, and nobody was told";
     }
   }
   effects.ExpectOnceAndInOrder(size);
@@ -235,7 +235,7 @@ void CrashStorm::JudgeCalls() {
     if (call.kind == CallRecord::kCalled) {
       called++;
       callers[call.id].insert(call.member);
-      sights_.told += call.uncertain;
+      sights_.reported += call.uncertain;
     }
     if (call.kind == CallRecord::kKnown) {
       known.insert(call.id);

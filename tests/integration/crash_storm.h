@@ -53,7 +53,7 @@ struct StormSights {
   int thought_dead = 0;      // storms in which a member lived on beyond its session
   int64_t copies = 0;        // suppressed
   int64_t called_again = 0;  // handlers, for what died with a member
-  int64_t told = 0;          // of these, with the word that an earlier call may have had its effect
+  int64_t reported = 0;      // of these, with the word that an earlier call may have had its effect
 
   void Add(const StormSights& more);
 };

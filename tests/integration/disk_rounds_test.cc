@@ -94,7 +94,7 @@ void ExpectAllSeen(const StormSights& seen, uint64_t rounds) {
   EXPECT_GT(seen.power_losses, 0) << "the power never went";
   EXPECT_GT(seen.copies, 0) << "nothing was suppressed";
   EXPECT_GT(seen.called_again, 0) << "nothing was under way at a death";
-  EXPECT_GT(seen.told, 0) << "no handler was told of an earlier call";
+  EXPECT_GT(seen.reported, 0) << "no handler was told of an earlier call";
   EXPECT_LE(static_cast<uint64_t>(seen.thought_dead), rounds / 2)
       << "this machine is too busy to judge most rounds";
 }

@@ -115,23 +115,23 @@ void KafkaRedisOpaque::ExpectEachDoubleIsCovered(int ids) {
     });
   };
   std::vector<int> effects(static_cast<size_t>(ids));
-  std::vector<int> untold(effects.size());
+  std::vector<int> unreported(effects.size());
   std::vector<int> uncovered(effects.size());
   for (const RedisEffects::Call& call : redis_->Calls()) {
     ASSERT_TRUE(call.id >= 0 && call.id < ids) << call.id;
     const auto id = static_cast<size_t>(call.id);
     effects[id]++;
-    untold[id] += call.told ? 0 : 1;
-    uncovered[id] += call.told || covers(call) ? 0 : 1;
+    unreported[id] += call.reported ? 0 : 1;
+    uncovered[id] += call.reported || covers(call) ? 0 : 1;
   }
   const auto doubled = [](const std::vector<int>& times) {
     return std::count_if(times.begin(), times.end(), [](int n) { return n > 1; });
   };
   EXPECT_EQ(std::count(effects.begin(), effects.end(), 0), 0) << "lost";
   EXPECT_EQ(doubled(uncovered), 0) << "made twice, and nobody was told";
-  EXPECT_GT(doubled(untold), 0) << "no interval was needed";
+  EXPECT_GT(doubled(unreported), 0) << "no interval was needed";
   RecordProperty("doubled", std::to_string(doubled(effects)));
-  RecordProperty("doubled_untold", std::to_string(doubled(untold)));
+  RecordProperty("doubled_untold", std::to_string(doubled(unreported)));
   int64_t longest = 0;
   for (const Unprotected& one : intervals) {
     longest = one.until == kLasts ? longest : std::max(longest, one.until - one.since);

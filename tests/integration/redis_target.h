@@ -76,15 +76,15 @@ class RedisEffects {
  public:
   struct Call {
     int64_t id = 0;
-    bool told = false;  // that it may be the second one
-    int64_t at_ms = 0;  // since 1970
+    bool reported = false;  // that it may be the second one
+    int64_t at_ms = 0;      // since 1970
   };
   explicit RedisEffects(const std::string& url)
       : client_(*RedisClient::Open(*ParseRedisEndpoint(url))) {}
 
   Status Append(const Context& context) {
-    const bool told = context.uncertain() || context.attempt() > 1;
-    const std::string call = std::string(context.id()) + (told ? " 1 " : " 0 ") +
+    const bool reported = context.uncertain() || context.attempt() > 1;
+    const std::string call = std::string(context.id()) + (reported ? " 1 " : " 0 ") +
                              std::to_string(SystemClock::Instance().Wall().micros / 1'000);
     const RedisCommand arguments{context.id(), call};
     const auto appended = client_->Call(append_, 0, {&arguments, 1});
@@ -101,7 +101,7 @@ class RedisEffects {
     for (const RedisReply& one : list ? list->list : std::vector<RedisReply>()) {
       std::istringstream words(one.text);
       Call& call = calls.emplace_back();
-      words >> call.id >> call.told >> call.at_ms;
+      words >> call.id >> call.reported >> call.at_ms;
     }
     return calls;
   }

@@ -124,15 +124,15 @@ class KafkaUncleanEnd : public ::testing::TestWithParam<std::string> {
   int64_t RepeatedCalls() {
     std::map<uint32_t, int> calls;
     int64_t repeated = 0;
-    int64_t untold = 0;
+    int64_t unreported = 0;
     for (const CallRecord& call : Calls()) {
       if (call.kind == CallRecord::kCalled && calls[call.id]++ > 0) {
         repeated++;
-        untold += call.uncertain == 0 || call.attempt < 2 ? 1 : 0;
+        unreported += call.uncertain == 0 || call.attempt < 2 ? 1 : 0;
       }
     }
     EXPECT_EQ(calls.size(), kSentMessages);
-    EXPECT_EQ(untold, 0) << "of " << repeated << " repeated calls";
+    EXPECT_EQ(unreported, 0) << "of " << repeated << " repeated calls";
     return repeated;
   }
   // As the closing report of the last member counts it.

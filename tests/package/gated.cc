@@ -39,8 +39,8 @@ int main() {
   }
   const auto order = oncemq::Contents::OfFields({{"item", "tea"}, {"pieces", 2}});
   const bool same = PlaceOnce(**gate, order) == "receipt" && PlaceOnce(**gate, order) == "receipt";
-  const auto untold = oncemq::Contents::OfFields({{"item", "tea"}, {"pieces", 3}});
-  const bool finished = (**gate).Pre(untold).ticket.FinalWithoutResult().has_value();
-  const bool unknown = PlaceOnce(**gate, untold) == std::nullopt;
+  const auto without_result = oncemq::Contents::OfFields({{"item", "tea"}, {"pieces", 3}});
+  const bool finished = (**gate).Pre(without_result).ticket.FinalWithoutResult().has_value();
+  const bool unknown = PlaceOnce(**gate, without_result) == std::nullopt;
   return same && finished && unknown && placed == 1 ? 0 : 1;
 }

@@ -15,7 +15,7 @@
 namespace oncemq::testing {
 namespace {
 
-std::string Told(const EffectLine& line) {
+std::string Describe(const EffectLine& line) {
   std::ostringstream out;
   out << line.process << (line.writes ? " writes " : " reads ") << line.name << " = " << line.value
       << " under " << line.fence.epoch << "/" << line.fence.token;
@@ -76,7 +76,7 @@ std::vector<std::string> LostUpdates(const std::vector<EffectLine>& ledger) {
     }
     EffectLine& before = last[line.name];
     if (line.value != before.value + 1) {
-      lost.try_emplace(line.name, Told(before) + "; then " + Told(line));
+      lost.try_emplace(line.name, Describe(before) + "; then " + Describe(line));
     }
     before = line;
   }
@@ -93,7 +93,7 @@ std::vector<std::string> FencesPassedOver(const std::vector<EffectLine>& ledger)
   for (const EffectLine& line : ledger) {
     EffectLine& before = highest[line.name];
     if (line.taken && line.fence < before.fence) {
-      wrong.push_back(Told(before) + "; then " + Told(line));
+      wrong.push_back(Describe(before) + "; then " + Describe(line));
     }
     if (line.taken && line.fence >= before.fence) {
       before = line;

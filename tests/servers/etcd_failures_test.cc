@@ -133,7 +133,7 @@ TEST_F(EtcdFailuresTest, AHolderIsToldInTimeWhenTheServerHangs) {
   const auto lease = Acquired();
   ASSERT_TRUE(lease);
   server_->process().Pause();
-  UntilTold(lease->stop());
+  AwaitStop(lease->stop());
   EXPECT_EQ(lease->lost(), LeaseLoss::kDeadline);
   server_->process().Continue();
   EXPECT_TRUE(Acquired()) << "when its lease has run out there";

@@ -67,7 +67,7 @@ class EtcdLocksTest : public ::testing::Test {
     EXPECT_TRUE(lease.has_value()) << ToString(lease.error());
     return lease ? *std::move(lease) : kNotGranted;
   }
-  static void UntilTold(const std::stop_token& stop) {
+  static void AwaitStop(const std::stop_token& stop) {
     std::atomic<bool> told{false};
     const std::stop_callback callback(stop, [&] {
       told = true;

@@ -7,8 +7,8 @@
 #include <set>
 
 #include "oncemq/locks/lock_domain.h"
+#include "support/stop_requested_within.h"
 #include "support/tcp_proxy.h"
-#include "support/told_within.h"
 
 #ifdef ONCEMQ_WITH_ETCD
 #include "oncemq/clients/etcd_client.h"
@@ -30,8 +30,8 @@ constexpr milliseconds kConnect{10'000};
 constexpr milliseconds kCall{5'000};
 
 // `end` ends what the hold hangs on.
-void IsToldBeforeItRenews(const Result<std::shared_ptr<LockEngine>>& engine,
-                          const std::function<void()>& end) {
+void ExpectNotifiedBeforeRenewal(const Result<std::shared_ptr<LockEngine>>& engine,
+                                 const std::function<void()>& end) {
   ASSERT_TRUE(engine.has_value()) << ToString(engine.error());
   const auto domain = *LockDomain::Open(*engine, {.lease = kLease});
   const BootTime asked = BootNow();
@@ -39,7 +39,7 @@ void IsToldBeforeItRenews(const Result<std::shared_ptr<LockEngine>>& engine,
   ASSERT_TRUE(lease && *lease);
   ASSERT_NO_FATAL_FAILURE(end());
   const BootTime ended = BootNow();
-  EXPECT_TRUE(ToldWithin((*lease)->stop(), kLease / 4));
+  EXPECT_TRUE(StopRequestedWithin((*lease)->stop(), kLease / 4));
   const BootTime told = BootNow();
   EXPECT_EQ((*lease)->lost(), LeaseLoss::kTaken);
   EXPECT_LT(told - asked, kLease / 3) << "then it would have renewed";
@@ -53,7 +53,7 @@ TEST(HoldListeners, AZooKeeperThatEndsTheSession) {
   const auto server = ZooKeeperServer::Start();
   TcpProxy network(server->port());
   const std::string url = "zookeeper://127.0.0.1:" + std::to_string(network.port());
-  IsToldBeforeItRenews(OpenZooKeeperLocks(url, {.call = kCall, .session = kSession}), [&] {
+  ExpectNotifiedBeforeRenewal(OpenZooKeeperLocks(url, {.call = kCall, .session = kSession}), [&] {
     const std::string dump = server->Say("dump");
     const size_t at = dump.find("\n0x", dump.find("Sessions with Ephemerals"));
     ASSERT_NE(at, std::string::npos) << dump;
@@ -71,7 +71,7 @@ TEST(HoldListeners, AnEtcdWhoseLeaseIsRevoked) {
   ONCEMQ_REQUIRE_ETCD();
   const auto server = EtcdServer::Start();
   const auto client = EtcdClient::Open(*ParseEtcdEndpoint(server->url()));
-  IsToldBeforeItRenews(
+  ExpectNotifiedBeforeRenewal(
       OpenEtcdLocks(server->url(),
                     {.connect = kConnect,
                      .call = kCall,

@@ -15,7 +15,7 @@ using Answer = LockCall::Answer;
 using What = LockCall::What;
 
 constexpr int64_t kNever = LockCall::kNever;
-constexpr size_t kTold = 6;
+constexpr size_t kMostReported = 6;
 
 // What those of its calls that do not enter the search say of a token.
 struct Owner {
@@ -112,7 +112,7 @@ class Search {
   std::unordered_map<std::string, int64_t> seen_;  // with the earliest moment
   std::string why_;
   size_t farthest_ = 0;
-  std::string told_;
+  std::string report_;
 };
 
 // Whether a counted hold begins by this call, or is heard of for the first time.
@@ -291,16 +291,18 @@ void Search::Remember(const std::vector<Frame>& path) {
     return;
   }
   farthest_ = path.size();
-  told_ = "of " + std::to_string(calls_.size()) + " calls " + std::to_string(path.size() - 1) +
-          " can be put in order, the last of them\n";
-  for (size_t i = path.size() > kTold ? path.size() - kTold : 1; i < path.size(); i++) {
-    told_ += "  " + ToString(calls_[path[i].did].call) + "\n";
+  report_ = "of " + std::to_string(calls_.size()) + " calls " + std::to_string(path.size() - 1) +
+            " can be put in order, the last of them\n";
+  for (size_t i = path.size() > kMostReported ? path.size() - kMostReported : 1; i < path.size();
+       i++) {
+    report_ += "  " + ToString(calls_[path[i].did].call) + "\n";
   }
-  told_ += "and then none of\n";
+  report_ += "and then none of\n";
   for (const size_t next : path.back().next) {
     why_ = "";
     const bool can = !Steps(path.back().state, calls_[next]).empty();
-    told_ += "  " + ToString(calls_[next].call) + " (" + (can ? "leads no farther" : why_) + ")\n";
+    report_ +=
+        "  " + ToString(calls_[next].call) + " (" + (can ? "leads no farther" : why_) + ")\n";
   }
 }
 
@@ -312,7 +314,7 @@ LinearVerdict Search::Run() {
   while (path.back().first < calls_.size()) {
     if (path.back().next.empty() && path.back().ways.empty()) {
       if (path.size() == 1) {
-        return {LinearVerdict::Kind::kNo, told_, verdict.steps};
+        return {LinearVerdict::Kind::kNo, report_, verdict.steps};
       }
       done_[path.back().did] = false;
       path.pop_back();
@@ -320,7 +322,7 @@ LinearVerdict Search::Run() {
     }
     if (++verdict.steps > rules_.most_steps) {
       return {LinearVerdict::Kind::kTooHard,
-              "no order was found in " + std::to_string(rules_.most_steps) + " steps; " + told_,
+              "no order was found in " + std::to_string(rules_.most_steps) + " steps; " + report_,
               verdict.steps};
     }
     Frame& last = path.back();

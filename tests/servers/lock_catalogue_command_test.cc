@@ -53,7 +53,7 @@ class CatalogueSwitch : public Command {
   Ended Switch(const std::string& arguments) const {
     return Run("lock switch " + arguments + Here());
   }
-  nlohmann::json Told(const std::string& arguments) const {
+  nlohmann::json SwitchStatus(const std::string& arguments) const {
     const Ended ended = Switch(arguments + " --json");
     EXPECT_EQ(ended.code, 0) << ended.err;
     return nlohmann::json::parse(ended.out, nullptr, false);
@@ -73,18 +73,18 @@ TEST_F(CatalogueSwitch, MovesTheScopeThatIsSaidAndNoOther) {
   const auto domain = DomainOf(settlement);
   auto lease = domain->Acquire("account/42");
   ASSERT_TRUE(lease.has_value() && lease->has_value());
-  const auto begun = Told("b --scope settlement");
+  const auto begun = SwitchStatus("b --scope settlement");
   EXPECT_EQ(begun["phase"], "both");
   EXPECT_EQ(begun["target"], "b");
   EXPECT_TRUE(Eventually(kCataloguePatience,
-                         [&] { return Told("--scope settlement")["in_force"] == "b"; }));
+                         [&] { return SwitchStatus("--scope settlement")["in_force"] == "b"; }));
   EXPECT_TRUE(Eventually(kCataloguePatience, [&] {
     const auto mine = (*lease)->Confirm();
     return mine && *mine;
   })) << "the hold has moved";
   EXPECT_FALSE((*lease)->stop().stop_requested());
-  EXPECT_EQ(Told("")["in_force"], "a");
-  EXPECT_EQ(Told("")["epoch"], 1) << "payments itself was left alone";
+  EXPECT_EQ(SwitchStatus("")["in_force"], "a");
+  EXPECT_EQ(SwitchStatus("")["epoch"], 1) << "payments itself was left alone";
 }
 
 TEST_F(CatalogueSwitch, ALostRecordIsRaisedForTheServiceThatBeganItAgain) {
@@ -97,7 +97,7 @@ TEST_F(CatalogueSwitch, ALostRecordIsRaisedForTheServiceThatBeganItAgain) {
   ASSERT_FALSE(refused.has_value());
   EXPECT_THAT(refused.error().message, HasSubstr("the record was lost"));
   EXPECT_THAT(Switch("--scope settlement --first-epoch 2").err, HasSubstr("knows the epoch 3"));
-  const auto raised = Told("--scope settlement --first-epoch 8 --longest 60");
+  const auto raised = SwitchStatus("--scope settlement --first-epoch 8 --longest 60");
   EXPECT_EQ(raised["epoch"], 8);
   EXPECT_EQ(raised["was_epoch"], 1);
   EXPECT_EQ(raised["longest_lease_ms"], 60'000);

@@ -220,7 +220,7 @@ class LockSwitchCommand : public LockCommand {
     return Run("lock switch " + arguments + " --record file:" + record_.path().string() +
                " --store a=" + server_->url() + " --store b=" + other_->url() + " --space ''");
   }
-  nlohmann::json Told(const std::string& arguments) const {
+  nlohmann::json SwitchStatus(const std::string& arguments) const {
     const Ended ended = Switch(arguments + " --json");
     EXPECT_EQ(ended.code, 0) << ended.err;
     return nlohmann::json::parse(ended.out);
@@ -249,12 +249,12 @@ TEST_F(LockSwitchCommand, MovesARunningServiceToAnotherStore) {
   const auto domain = *LockDomain::Open(service, {.lease = milliseconds(3'000)});
   auto lease = domain->Acquire("account/42");
   ASSERT_TRUE(lease.has_value() && lease->has_value());
-  EXPECT_EQ(Told("")["in_force"], "a");
-  const auto begun = Told("b --why upgrade");
+  EXPECT_EQ(SwitchStatus("")["in_force"], "a");
+  const auto begun = SwitchStatus("b --why upgrade");
   EXPECT_EQ(begun["phase"], "both");
   EXPECT_EQ(begun["target"], "b");
   EXPECT_EQ(begun["why"], "upgrade");
-  EXPECT_TRUE(Eventually(kPatience, [&] { return Told("")["in_force"] == "b"; }));
+  EXPECT_TRUE(Eventually(kPatience, [&] { return SwitchStatus("")["in_force"] == "b"; }));
   // The service may read the record later than the command does.
   EXPECT_TRUE(Eventually(kPatience, [&] {
     const auto mine = (*lease)->Confirm();
@@ -289,7 +289,7 @@ TEST_F(LockSwitchCommand, AWatchCountsDownAndEndsWithTheSwitch) {
 TEST_F(LockSwitchCommand, ALostRecordIsBroughtBackAboveWhatItsStoresKnow) {
   auto service = OpenService();
   ASSERT_EQ(Switch("b").code, 0);
-  ASSERT_TRUE(Eventually(kPatience, [&] { return Told("")["in_force"] == "b"; }));
+  ASSERT_TRUE(Eventually(kPatience, [&] { return SwitchStatus("")["in_force"] == "b"; }));
   service.reset();
   // Whoever switched has done so, or was about to.
   ASSERT_EQ(*(*OpenRedisLocks(server_->url()))->Seal(3), 3u);
@@ -304,7 +304,7 @@ TEST_F(LockSwitchCommand, ALostRecordIsBroughtBackAboveWhatItsStoresKnow) {
   const Ended too_low = Switch("--first-epoch 3");
   EXPECT_EQ(too_low.code, 2);
   EXPECT_NE(too_low.err.find("knows the epoch 3 already"), std::string::npos) << too_low.err;
-  EXPECT_EQ(Told("")["epoch"], 1) << "nothing was changed";
+  EXPECT_EQ(SwitchStatus("")["epoch"], 1) << "nothing was changed";
   const Ended raised = Switch("--first-epoch 8");
   EXPECT_EQ(raised.code, 0) << raised.err;
   EXPECT_NE(raised.out.find("a is in force, epoch 8: raised from 1"), std::string::npos)
@@ -319,7 +319,7 @@ TEST_F(LockSwitchCommand, ALostRecordIsBroughtBackAboveWhatItsStoresKnow) {
 }
 
 TEST_F(LockSwitchCommand, ARecordThatNobodyHasBegunAgainIsBegunWithTheLeasesThatAreSaid) {
-  const auto begun = Told("--first-epoch 8 --longest 120");
+  const auto begun = SwitchStatus("--first-epoch 8 --longest 120");
   EXPECT_EQ(begun["epoch"], 8);
   EXPECT_EQ(begun["was_epoch"], nullptr);
   const auto service = OpenService();
@@ -353,8 +353,8 @@ TEST_F(LockSwitchCommand, WhatIsHeldUnderARecordIsShownByIt) {
 TEST_F(LockSwitchCommand, ASwitchboardOfAnotherNameIsAnother) {
   const auto service = OpenService(milliseconds(3'000), "payments");
   EXPECT_EQ(Switch("").code, 2) << "there is no record by the usual name";
-  EXPECT_EQ(Told("--name payments")["in_force"], "a");
-  EXPECT_EQ(Told("b --name payments")["target"], "b");
+  EXPECT_EQ(SwitchStatus("--name payments")["in_force"], "a");
+  EXPECT_EQ(SwitchStatus("b --name payments")["target"], "b");
   EXPECT_EQ(Switch("--name Payments").code, 2);
 }
 
@@ -368,12 +368,12 @@ TEST_F(LockSwitchCommand, ASwitchIsOfASpaceThatIsSaid) {
 TEST_F(LockSwitchCommand, ASwitchIsCalledOff) {
   const auto service = OpenService(kPatience);  // it is not over when it is called off
   EXPECT_EQ(Switch("--call-off").code, 2) << "none is under way";
-  const auto begun = Told("--next --why 'an upgrade'");
+  const auto begun = SwitchStatus("--next --why 'an upgrade'");
   EXPECT_EQ(begun["target"], "b");
   EXPECT_NE(Switch("").out.find("; why: an upgrade"), std::string::npos);
-  EXPECT_EQ(Told("b")["epoch"], begun["epoch"]) << "the same switch, asked for again";
+  EXPECT_EQ(SwitchStatus("b")["epoch"], begun["epoch"]) << "the same switch, asked for again";
   EXPECT_EQ(Switch("a").code, 2) << "another one is under way";
-  EXPECT_EQ(Told("--call-off")["in_force"], "a");
+  EXPECT_EQ(SwitchStatus("--call-off")["in_force"], "a");
   EXPECT_EQ(Switch("b --next").code, 2);
   EXPECT_EQ(Switch("c").code, 2) << "nobody knows it";
 }
@@ -382,8 +382,8 @@ TEST_F(LockSwitchCommand, WhoWantsNoDrainIsRefusedWhereTheStoreInForceDoesNotAns
   const auto service = OpenService(kPatience);
   server_->Kill9();
   EXPECT_EQ(Switch("b --planned-only").code, 6);
-  EXPECT_EQ(Told("")["phase"], "single");
-  EXPECT_EQ(Told("b")["phase"], "drain");
+  EXPECT_EQ(SwitchStatus("")["phase"], "single");
+  EXPECT_EQ(SwitchStatus("b")["phase"], "drain");
   EXPECT_EQ(Switch("--planned-only").code, 2) << "of a look there is none";
 }
 

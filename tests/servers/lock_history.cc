@@ -10,7 +10,7 @@
 namespace oncemq::testing {
 namespace {
 
-std::string Told(const Belief& belief) {
+std::string Describe(const Belief& belief) {
   return "process " + std::to_string(belief.process) + " from " + std::to_string(belief.from) +
          " to " + std::to_string(belief.to) + " under fence " + std::to_string(belief.fence.epoch) +
          "/" + std::to_string(belief.fence.token);
@@ -35,18 +35,18 @@ std::vector<std::string> Neighbours(std::vector<Belief> beliefs, const char* wha
   for (const auto& [name, all] : ByName(std::move(beliefs))) {
     // Those that believed longest so far: of all, and of those that do not share.
     const Belief* last = nullptr;
-    const Belief* last_alone = nullptr;
+    const Belief* last_exclusive = nullptr;
     for (const Belief& belief : all) {
-      const Belief* before = belief.shared ? last_alone : last;
+      const Belief* before = belief.shared ? last_exclusive : last;
       if (before != nullptr && are(*before, belief)) {
-        found.push_back(name + " " + what + ": " + Told(*before) + "; " + Told(belief));
+        found.push_back(name + " " + what + ": " + Describe(*before) + "; " + Describe(belief));
         break;
       }
       if (last == nullptr || belief.to > last->to) {
         last = &belief;
       }
-      if (!belief.shared && (last_alone == nullptr || belief.to > last_alone->to)) {
-        last_alone = &belief;
+      if (!belief.shared && (last_exclusive == nullptr || belief.to > last_exclusive->to)) {
+        last_exclusive = &belief;
       }
     }
   }
@@ -111,7 +111,7 @@ std::vector<std::string> TooMany(const std::vector<Belief>& beliefs) {
       const Crowd crowd = CrowdAt(all, belief.from);
       if (belief.limit > 0 && crowd.count > crowd.limit) {
         found.push_back(name + " is held by " + std::to_string(crowd.count) + " of " +
-                        std::to_string(crowd.limit) + ": " + Told(belief));
+                        std::to_string(crowd.limit) + ": " + Describe(belief));
         break;
       }
     }

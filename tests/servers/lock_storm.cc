@@ -57,13 +57,13 @@ void LockStorm::Trouble(milliseconds at_least, const std::function<void()>& trou
     trouble();
     seen = BootNow() >= began + at_least && enough();
   }
-  EXPECT_TRUE(seen) << "what was waited for did not come; " << Told();
+  EXPECT_TRUE(seen) << "what was waited for did not come; " << Description();
 }
 
 void LockStorm::End() {
   std::ofstream(dir_.path() / "end").flush();
   for (const auto& player : players_) {
-    EXPECT_EQ(player->Wait(std::chrono::seconds(60)), 0) << Told();
+    EXPECT_EQ(player->Wait(std::chrono::seconds(60)), 0) << Description();
   }
 }
 
@@ -71,7 +71,7 @@ void LockStorm::ExpectAllFree(PlayerOptions player) {
   // Long, so that a slow machine is no trouble.
   player.call = milliseconds(10'000);
   player.comes_last = true;
-  EXPECT_EQ(Join(player).Wait(std::chrono::seconds(120)), 0) << Told();
+  EXPECT_EQ(Join(player).Wait(std::chrono::seconds(120)), 0) << Description();
   players_.pop_back();
 }
 
@@ -149,10 +149,10 @@ bool LockStorm::EverybodyHadATurn() const {
 
 void LockStorm::ExpectExclusion() const {
   const std::vector<Belief> beliefs = Beliefs();
-  EXPECT_EQ(Overlaps(beliefs), std::vector<std::string>()) << Told();
-  EXPECT_EQ(FencesOutOfOrder(beliefs), std::vector<std::string>()) << Told();
+  EXPECT_EQ(Overlaps(beliefs), std::vector<std::string>()) << Description();
+  EXPECT_EQ(FencesOutOfOrder(beliefs), std::vector<std::string>()) << Description();
   for (const std::string& wrong : NotLinear(Calls(), rules_)) {
-    ADD_FAILURE() << wrong << Told();
+    ADD_FAILURE() << wrong << Description();
   }
   ExpectFences();
 }
@@ -161,19 +161,19 @@ void LockStorm::ExpectFences() const {
   LinearRules forgets = rules_;
   forgets.keeps_holds = false;
   for (const std::string& wrong : NotLinear(Calls(), forgets)) {
-    ADD_FAILURE() << wrong << Told();
+    ADD_FAILURE() << wrong << Description();
   }
   const std::vector<EffectLine> ledger = Ledger();
   const std::vector<Belief> beliefs = Beliefs();
   const bool fenced = std::any_of(beliefs.begin(), beliefs.end(),
                                   [](const Belief& belief) { return !belief.fence.empty(); });
-  EXPECT_EQ(!ledger.empty(), fenced) << "nobody did anything; " << Told();
+  EXPECT_EQ(!ledger.empty(), fenced) << "nobody did anything; " << Description();
   RecordProperty("calls", static_cast<int>(Calls().size()));
   RecordProperty("holds", static_cast<int>(beliefs.size()));
   RecordProperty("effects", static_cast<int>(ledger.size()));
   RecordProperty("refused", static_cast<int>(CountRefused(ledger)));
-  EXPECT_EQ(LostUpdates(ledger), std::vector<std::string>()) << Told();
-  EXPECT_EQ(FencesPassedOver(ledger), std::vector<std::string>()) << Told();
+  EXPECT_EQ(LostUpdates(ledger), std::vector<std::string>()) << Description();
+  EXPECT_EQ(FencesPassedOver(ledger), std::vector<std::string>()) << Description();
 }
 
 }  // namespace oncemq::testing

@@ -87,7 +87,7 @@ class LockStorm : public ::testing::Test {
  private:
   // A network is that of one player; or, where a store has several servers, that of one server.
   void Disturb(TcpProxy::Mode mode);
-  std::string Told() const {
+  std::string Description() const {
     return "of " + std::to_string(Calls().size()) +
            " calls; ONCEMQ_LOCK_STORM_SEED=" + std::to_string(seed_);
   }

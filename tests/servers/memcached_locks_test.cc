@@ -71,7 +71,7 @@ class MemcachedLocksTest : public ::testing::Test {
     EXPECT_TRUE(done.has_value()) << ToString(done.error());
     return answer;
   }
-  static void UntilTold(const std::stop_token& stop) {
+  static void AwaitStop(const std::stop_token& stop) {
     std::atomic<bool> told{false};
     const std::stop_callback callback(stop, [&] {
       told = true;
@@ -284,7 +284,7 @@ TEST_F(MemcachedLocksTest, AHolderIsToldWhenTheServerForgotIt) {
   ASSERT_TRUE(lease.has_value() && lease->has_value());
   server_->Kill9();
   server_->Restart();
-  UntilTold((*lease)->stop());
+  AwaitStop((*lease)->stop());
   EXPECT_EQ((*lease)->lost(), LeaseLoss::kTaken);
   EXPECT_TRUE((*domain)->TryAcquire("x")->has_value());
 }
@@ -296,7 +296,7 @@ TEST_F(MemcachedLocksTest, AHolderIsToldInTimeWhenTheServerHangs) {
   const auto lease = (*domain)->Acquire("x");
   ASSERT_TRUE(lease.has_value() && lease->has_value());
   server_->process().Pause();
-  UntilTold((*lease)->stop());
+  AwaitStop((*lease)->stop());
   EXPECT_EQ((*lease)->lost(), LeaseLoss::kDeadline);
   const BootTime began = BootNow();
   (*domain).reset();

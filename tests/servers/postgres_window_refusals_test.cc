@@ -369,7 +369,7 @@ TEST_F(PostgresRefusalsTest, AtOpaqueANewOwnerTakesNothingForWholeAfterARestart)
   Announcement announced{
       .partition = 3, .to = 1, .offset = 1, .owner_epoch = *dead->RaiseOwnerEpoch(0, 3, 0)};
   ASSERT_TRUE(dead->Announce({&announced, 1}));
-  const BootTime whole = BootNow();
+  const BootTime complete = BootNow();
   const auto before = Open(Level::kOpaque)->Open(name);
   ASSERT_TRUE(before);
   EXPECT_FALSE(before->lost_writes);
@@ -380,13 +380,13 @@ TEST_F(PostgresRefusalsTest, AtOpaqueANewOwnerTakesNothingForWholeAfterARestart)
   ASSERT_TRUE(known) << ToString(known.error());
   EXPECT_TRUE(known->lost_writes);
   ASSERT_TRUE(known->lost_since);
-  EXPECT_LE(*known->lost_since, whole) << "changes after it may be gone";
-  EXPECT_GT(*known->lost_since, whole - std::chrono::seconds(20));
+  EXPECT_LE(*known->lost_since, complete) << "changes after it may be gone";
+  EXPECT_GT(*known->lost_since, complete - std::chrono::seconds(20));
   announced.owner_epoch = *heir->RaiseOwnerEpoch(0, 3, 0);
-  announced.whole = false;
+  announced.complete = false;
   ASSERT_TRUE(heir->Announce({&announced, 1}));
   EXPECT_TRUE(Open(Level::kOpaque)->Open(name)->lost_writes) << "some ids are not known again";
-  announced.whole = true;
+  announced.complete = true;
   ASSERT_TRUE(heir->Announce({&announced, 1}));
   EXPECT_FALSE(Open(Level::kOpaque)->Open(name)->lost_writes);
   EXPECT_EQ(heir->losses().possible, 0u);
@@ -411,7 +411,7 @@ TEST_F(PostgresRefusalsTest, APartitionOfAnEarlierProgramIsNotCalledLost) {
   EXPECT_FALSE(known->lost_writes);
   EXPECT_FALSE(known->lost_since);
   announced.owner_epoch = *heir->RaiseOwnerEpoch(0, 3, 0);
-  announced.whole = false;
+  announced.complete = false;
   ASSERT_TRUE(heir->Announce({&announced, 1}));
   EXPECT_TRUE(Open(Level::kOpaque)->Open(name)->lost_writes) << "it says that ids are missing";
 }
@@ -443,7 +443,7 @@ TEST_F(PostgresRefusalsTest, ARunBeginsOnlyWhereItsPartitionWasOpenedAfterTheLos
       Eventually(milliseconds(20'000), [&] { return Claim(*window, elsewhere).has_value(); }));
   const auto effects = window->NewEffects(0, 3, claims);
   ASSERT_FALSE(effects);
-  EXPECT_EQ(effects.error().code, Code::kRegressed);
+  EXPECT_EQ(effects.error().code, Code::kLostWrites);
 }
 
 // A sweep that takes longer than a call would never end: its steps become smaller.

@@ -106,7 +106,7 @@ class PostgresWindowTest : public ::testing::Test {
   }
 
   // So many ids without a partition, in one batch.
-  void FinishAlone(Window& window, int count, milliseconds keep) {
+  void FinishWithoutPartition(Window& window, int count, milliseconds keep) {
     std::vector<std::string> ids;
     std::vector<ClaimRequest> claims;
     std::vector<CompleteRequest> done;
@@ -402,7 +402,7 @@ TEST_F(PostgresWindowTest, ARestoredBackupIsRecognised) {
   const auto claims = [&](const ClaimRequest& request) {
     return Eventually(std::chrono::seconds(20), [&] {
       status = window->Claim({&request, 1}, {&answer, 1});
-      return status || status.error().code == Code::kRegressed;
+      return status || status.error().code == Code::kLostWrites;
     });
   };
   ASSERT_TRUE(claims(claim));
@@ -419,7 +419,7 @@ TEST_F(PostgresWindowTest, ARestoredBackupIsRecognised) {
       .partition = 3, .to = 2, .offset = 2, .metadata = "m", .owner_epoch = owner_epoch};
   EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] {
     status = window->Announce({&further, 1});
-    return status || status.error().code == Code::kRegressed;
+    return status || status.error().code == Code::kLostWrites;
   }));
   EXPECT_FALSE(status) << "a lost store is announced as whole";
   window->Close(0, 3);
@@ -492,8 +492,8 @@ TEST_F(PostgresWindowTest, WhatHasAgedIsSweptAwayAndIsNeverNew) {
 // No partition was ever owned, so no commit sweeps: a gate's ids.
 TEST_F(PostgresWindowTest, IdsWithoutAPartitionAreSweptOnceTheirTimeHasEnded) {
   const auto window = Open(Level::kOpaque);
-  FinishAlone(*window, 10, kForEver);
-  FinishAlone(*window, 90, milliseconds(1));
+  FinishWithoutPartition(*window, 10, kForEver);
+  FinishWithoutPartition(*window, 90, milliseconds(1));
   uint64_t gone = 0;
   EXPECT_TRUE(Eventually(milliseconds(10'000), [&] {
     gone += window->DropAged(milliseconds(10'000)).value_or(0);
@@ -509,7 +509,7 @@ TEST_F(PostgresWindowTest, APartitionWithoutAWatermarkPinsNoIdsWithoutAPartition
   ASSERT_TRUE(window->RaiseOwnerEpoch(0, 3, 0));
   uint64_t finished = 0;
   EXPECT_TRUE(Eventually(milliseconds(20'000), [&] {
-    FinishAlone(*window, 256, milliseconds(1));
+    FinishWithoutPartition(*window, 256, milliseconds(1));
     finished += 256;
     return window->Stat()->front().history < finished;
   }));

@@ -57,7 +57,7 @@ class RedisLocksTest : public ::testing::Test {
       return view && view->parties.size() == 2;
     });
   }
-  static void UntilTold(const std::stop_token& stop) {
+  static void AwaitStop(const std::stop_token& stop) {
     std::atomic<bool> told{false};
     const std::stop_callback callback(stop, [&] {
       told = true;
@@ -206,7 +206,7 @@ TEST_F(RedisLocksTest, AHolderIsToldWhenTheServerForgotIt) {
   const auto lease = Acquired();
   ASSERT_TRUE(lease);
   Redis({"FLUSHALL"});
-  UntilTold(lease->stop());
+  AwaitStop(lease->stop());
   EXPECT_EQ(lease->lost(), LeaseLoss::kTaken);
 }
 
@@ -215,7 +215,7 @@ TEST_F(RedisLocksTest, AHolderIsToldInTimeWhenTheServerHangs) {
   const auto lease = Acquired();
   ASSERT_TRUE(lease);
   server_->process().Pause();
-  UntilTold(lease->stop());
+  AwaitStop(lease->stop());
   EXPECT_EQ(lease->lost(), LeaseLoss::kDeadline);
   server_->process().Continue();
   EXPECT_TRUE(Acquired()) << "when its lease has run out there";

@@ -255,11 +255,11 @@ TEST_F(RedisOwned, AFlushedServerIsRecognised) {
   ASSERT_TRUE(Announce(owner, 10));
   Redis({"FLUSHALL"});
   Finish(owner, 10, 10);  // nobody asks the server for it
-  EXPECT_EQ(Announce(owner, 20).error().code, Code::kRegressed);
+  EXPECT_EQ(Announce(owner, 20).error().code, Code::kLostWrites);
   const ClaimRequest next{.id = "next", .token = {7, ++tokens_}, .at = {0, 3, 20}};
   ClaimAnswer answer;
-  EXPECT_EQ(owner.window->Claim({&next, 1}, {&answer, 1}).error().code, Code::kRegressed);
-  EXPECT_EQ(owner.window->RaiseOwnerEpoch(0, 3, 0).error().code, Code::kRegressed);
+  EXPECT_EQ(owner.window->Claim({&next, 1}, {&answer, 1}).error().code, Code::kLostWrites);
+  EXPECT_EQ(owner.window->RaiseOwnerEpoch(0, 3, 0).error().code, Code::kLostWrites);
   const auto anew = owner.window->Open(name_);
   ASSERT_TRUE(anew) << ToString(anew.error());
   EXPECT_TRUE(anew->lost_writes);

@@ -90,12 +90,12 @@ std::string DocumentedUser() {
 
 TEST_F(RedisWindowCommand, CheckTellsWhetherTheServerAnswersAndMakesNothing) {
   const LoopbackPort nobody;
-  ExpectCheckTells(FileAt("redis://" + nobody.address()), 6, "Connection refused");
+  ExpectCheckReports(FileAt("redis://" + nobody.address()), 6, "Connection refused");
   const Ended good = Run("check " + File());
   EXPECT_EQ(good.code, 0) << good.err;
   EXPECT_THAT(good.out, HasSubstr("is accepted; its Redis answers"));
   EXPECT_EQ(Keys(), 0u) << "another level may still be chosen";
-  ExpectCheckTells(
+  ExpectCheckReports(
       FileWith("redis", server_->url(), "  prefix: " + prefix_ + "\n  expect_scope: true\n"), 2,
       "open once without `expect_scope`");
 }
@@ -103,12 +103,12 @@ TEST_F(RedisWindowCommand, CheckTellsWhetherTheServerAnswersAndMakesNothing) {
 TEST_F(RedisWindowCommand, CheckTellsWhatItsUserMayNotDo) {
   prefix_ = "payments";
   Say(DocumentedUser());
-  ExpectCheckTells(FileAt(UrlOf("payments:secret2")), 2, "WRONGPASS");
+  ExpectCheckReports(FileAt(UrlOf("payments:secret2")), 2, "WRONGPASS");
   EXPECT_EQ(Run("check " + FileAt(UrlOf("payments:secret"))).code, 0);
   Say("ACL SETUSER payments -hset");
-  ExpectCheckTells(FileAt(UrlOf("payments:secret")), 2, "may not run HSET on ~payments:*");
+  ExpectCheckReports(FileAt(UrlOf("payments:secret")), 2, "may not run HSET on ~payments:*");
   Say("ACL SETUSER payments +hset resetkeys ~other:*");
-  ExpectCheckTells(FileAt(UrlOf("payments:secret")), 2, "NOPERM");
+  ExpectCheckReports(FileAt(UrlOf("payments:secret")), 2, "NOPERM");
 }
 
 TEST_F(RedisWindowCommand, TheDocumentedUserMayDoAllThatAServiceAndTheCommandsDo) {
@@ -184,15 +184,15 @@ TEST_F(RedisWindowCommand, ForIdsThatAPartitionOwnsTheUserNeedsThreeMoreCommands
 
 TEST_F(RedisWindowCommand, CheckTellsThatTheServerIsAReplicaOrEvicts) {
   const auto replica = StartReplica();
-  ExpectCheckTells(FileAt(replica->url()), 6, "this Redis is no master, but a slave");
+  ExpectCheckReports(FileAt(replica->url()), 6, "this Redis is no master, but a slave");
   const auto evicts =
       RedisServer::Start({"--maxmemory", "100mb", "--maxmemory-policy", "volatile-lru"});
-  ExpectCheckTells(FileAt(evicts->url()), 2, "maxmemory-policy volatile-lru");
+  ExpectCheckReports(FileAt(evicts->url()), 2, "maxmemory-policy volatile-lru");
 }
 
 TEST_F(RedisWindowCommand, CheckTellsThatTheWindowHasAnotherLevel) {
   ASSERT_TRUE(Opened(Level::kGuarded));
-  ExpectCheckTells(File(), 2, "was made at level guarded, not opaque");
+  ExpectCheckReports(File(), 2, "was made at level guarded, not opaque");
 }
 
 TEST_F(RedisWindowCommand, CheckTellsThatARestartWouldEmptyTheWindow) {
@@ -235,7 +235,7 @@ TEST_F(RedisWindowCommand, AUserWhoMayOnlyReadMayLook) {
   const Ended forgotten = Run("window forget id-1 --why test -c " + file);
   EXPECT_EQ(forgotten.code, 2);
   EXPECT_THAT(forgotten.err, HasSubstr("may not run"));
-  ExpectCheckTells(file, 2, "may not run");
+  ExpectCheckReports(file, 2, "may not run");
   const std::string where = "--prefix " + prefix_ + " --scope " + kCommandScope;
   OfferWindow(UrlOf("reader:secret"));
   for (const std::string& place : {"-c " + file, where}) {

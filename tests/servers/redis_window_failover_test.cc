@@ -21,7 +21,7 @@ TEST_F(RedisWindowTest, AfterARestartANewOwnerTakesNothingForWhole) {
   const OwnerEpoch owner_epoch = *dead->RaiseOwnerEpoch(0, 3, 0);
   Announcement announced{.partition = 3, .to = 1, .offset = 1, .owner_epoch = owner_epoch};
   ASSERT_TRUE(dead->Announce({&announced, 1}));
-  const BootTime whole = BootNow();
+  const BootTime complete = BootNow();
   const auto before = Open()->Open(name_);
   ASSERT_TRUE(before);
   EXPECT_FALSE(before->lost_writes);
@@ -32,13 +32,13 @@ TEST_F(RedisWindowTest, AfterARestartANewOwnerTakesNothingForWhole) {
   ASSERT_TRUE(known) << ToString(known.error());
   EXPECT_TRUE(known->lost_writes);
   ASSERT_TRUE(known->lost_since);
-  EXPECT_LE(*known->lost_since, whole) << "changes after it may be gone";
-  EXPECT_GT(*known->lost_since, whole - std::chrono::seconds(20));
+  EXPECT_LE(*known->lost_since, complete) << "changes after it may be gone";
+  EXPECT_GT(*known->lost_since, complete - std::chrono::seconds(20));
   announced.owner_epoch = *heir->RaiseOwnerEpoch(0, 3, 0);
-  announced.whole = false;
+  announced.complete = false;
   ASSERT_TRUE(heir->Announce({&announced, 1}));
   EXPECT_TRUE(Open()->Open(name_)->lost_writes) << "some ids are not known again";
-  announced.whole = true;
+  announced.complete = true;
   ASSERT_TRUE(heir->Announce({&announced, 1}));
   EXPECT_FALSE(Open()->Open(name_)->lost_writes);
 }
@@ -84,7 +84,7 @@ class RedisWindowFailover : public RedisWindowTest {
     Status status;
     EXPECT_TRUE(Eventually(seconds(60), [&] {
       status = window.Announce({&announcement, 1});
-      return status || status.error().code == Code::kRegressed;
+      return status || status.error().code == Code::kLostWrites;
     })) << ToString(status.error());
     return status;
   }
@@ -236,7 +236,7 @@ TEST_F(RedisWindowFailover, ToALaggingReplicaIsALossAndTheWindowGoesOnWithWhatIt
       .partition = 3, .to = 1, .offset = 1, .metadata = "m", .owner_epoch = owner_epoch};
   ASSERT_TRUE(window->Announce({&first, 1}));
   Lag();
-  const BootTime whole = BootNow();
+  const BootTime complete = BootNow();
   Finish(*window, 2, "lost");
   const Announcement second{.partition = 3, .to = 3, .offset = 3, .owner_epoch = owner_epoch};
   ASSERT_TRUE(window->Announce({&second, 1}));
@@ -244,13 +244,13 @@ TEST_F(RedisWindowFailover, ToALaggingReplicaIsALossAndTheWindowGoesOnWithWhatIt
   const Status status = AfterTheFailover(*window, second);
   ASSERT_FALSE(status) << "a replica that lags is taken for whole";
   ClaimRequest copy = Request("lost0", 50);
-  EXPECT_EQ(Claim(*window, copy).error().code, Code::kRegressed);
+  EXPECT_EQ(Claim(*window, copy).error().code, Code::kLostWrites);
   const auto anew = window->Open(name_);
   ASSERT_TRUE(anew) << ToString(anew.error());
   EXPECT_TRUE(anew->lost_writes);
   EXPECT_EQ(anew->offset, 1) << "what the replica had";
   EXPECT_EQ(anew->to, 1);
-  EXPECT_GT(*anew->lost_since, whole - seconds(60));
+  EXPECT_GT(*anew->lost_since, complete - seconds(60));
   EXPECT_LE(*anew->lost_since, BootNow());
   const auto raised = window->RaiseOwnerEpoch(0, 3, owner_epoch + 1);
   ASSERT_TRUE(raised) << ToString(raised.error());

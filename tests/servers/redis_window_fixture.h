@@ -99,7 +99,7 @@ class RedisWindowTest : public ::testing::Test {
                 static_cast<std::ptrdiff_t>(ids.size()));
     }
   }
-  void ExpectLossIsTold(Window& window, OwnerEpoch owner_epoch);
+  void ExpectLossIsReported(Window& window, OwnerEpoch owner_epoch);
 
   std::unique_ptr<RedisServer> server_;
   std::unique_ptr<RedisClient> client_;
@@ -108,12 +108,12 @@ class RedisWindowTest : public ::testing::Test {
 };
 
 // Rule 31. The window was opened, and owns the partition, before the server lost its changes.
-inline void RedisWindowTest::ExpectLossIsTold(Window& window, OwnerEpoch owner_epoch) {
+inline void RedisWindowTest::ExpectLossIsReported(Window& window, OwnerEpoch owner_epoch) {
   const Announcement further{.partition = 3, .to = 2, .offset = 2, .owner_epoch = owner_epoch};
   Status status;
   EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] {
     status = window.Announce({&further, 1});
-    return status || status.error().code == Code::kRegressed;
+    return status || status.error().code == Code::kLostWrites;
   }));
   EXPECT_FALSE(status) << "a lost store is announced as whole";
   window.Close(0, 3);
@@ -121,8 +121,8 @@ inline void RedisWindowTest::ExpectLossIsTold(Window& window, OwnerEpoch owner_e
   next.owner_epoch = owner_epoch;
   const auto refused = Claim(window, next);
   ASSERT_FALSE(refused) << "it would go on with less than it had";
-  EXPECT_EQ(refused.error().code, Code::kRegressed);
-  EXPECT_EQ(window.RaiseOwnerEpoch(0, 3, 0).error().code, Code::kRegressed);
+  EXPECT_EQ(refused.error().code, Code::kLostWrites);
+  EXPECT_EQ(window.RaiseOwnerEpoch(0, 3, 0).error().code, Code::kLostWrites);
   const auto anew = window.Open(name_);
   ASSERT_TRUE(anew) << ToString(anew.error());
   EXPECT_TRUE(anew->lost_writes);

@@ -45,7 +45,7 @@ class RedisWindowJudged : public ::testing::Test {
     ASSERT_TRUE((*client)->Run(RedisCommand{"CONFIG", "SET", "maxmemory-policy", "noeviction"}));
     EXPECT_TRUE(Eventually(std::chrono::seconds(30), [&] {
       claimed = Claimed();
-      return claimed || claimed.error().code == Code::kRegressed;
+      return claimed || claimed.error().code == Code::kLostWrites;
     })) << ToString(claimed.error());
     EXPECT_TRUE(window_->Open(name_));
     claimed = Claimed();

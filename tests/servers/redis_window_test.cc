@@ -33,8 +33,8 @@ TEST_F(RedisWindowTest, AFlushedServerIsRecognised) {
   ASSERT_TRUE(window->Announce({&announced, 1}));
   EXPECT_EQ(other->Open(name_)->metadata, "m\n");
   Redis({"FLUSHALL"});
-  ExpectLossIsTold(*window, owner_epoch);
-  EXPECT_EQ(Claim(*other, Request("z")).error().code, Code::kRegressed) << "it has opened it, too";
+  ExpectLossIsReported(*window, owner_epoch);
+  EXPECT_EQ(Claim(*other, Request("z")).error().code, Code::kLostWrites) << "it has opened it, too";
   EXPECT_NE(other->Open(name_)->incarnation, known->incarnation);
   EXPECT_EQ(AnswerTo(*other, Request("y", 1)), ClaimVerdict::kInFlight)
       << "the secret is the new one";
@@ -65,7 +65,7 @@ TEST_F(RedisWindowTest, ARestartThatLosesTheLastChangesIsRecognised) {
   ASSERT_TRUE(window->Announce({&announced, 1}));
   server_->Kill9();
   server_->Restart();
-  ExpectLossIsTold(*window, owner_epoch);
+  ExpectLossIsReported(*window, owner_epoch);
 }
 
 bool Sleeps(pid_t thread) {
@@ -112,10 +112,10 @@ TEST_F(RedisWindowTest, ACallThatWaitedForItsConnectionDoesNotHideALoss) {
   if (first) {
     EXPECT_EQ(first->answer, ClaimVerdict::kGranted);
   } else {
-    EXPECT_EQ(first.error().code, Code::kRegressed) << "the second one was answered before";
+    EXPECT_EQ(first.error().code, Code::kLostWrites) << "the second one was answered before";
   }
   ASSERT_FALSE(second) << "the store has as many changes as before, but not the same";
-  EXPECT_EQ(second.error().code, Code::kRegressed);
+  EXPECT_EQ(second.error().code, Code::kLostWrites);
   const bool made = !Redis({"KEYS", "*i:*"}).list.empty();
   EXPECT_EQ(second.error().effect == ::oncemq::Effect::kUnknown, made) << "of its claim";
   EXPECT_TRUE(window->Open(name_)->lost_writes);
@@ -134,7 +134,7 @@ TEST_F(RedisWindowTest, ARestartWithAnAppendOnlyFileLosesNothing) {
   Result<MarkerChange> made = Error{};
   EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] {
     made = Complete(*window, claim, "kept");
-    return made || made.error().code == Code::kRegressed;
+    return made || made.error().code == Code::kLostWrites;
   }));
   ASSERT_TRUE(made) << ToString(made.error());
   EXPECT_EQ(*made, MarkerChange::kMade);

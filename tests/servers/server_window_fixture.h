@@ -43,7 +43,7 @@ class ServerWindowFixture : public Command {
   }
 
   // One line, on standard error, without the password.
-  void ExpectCheckTells(const std::string& file, int code, const std::string& why) const {
+  void ExpectCheckReports(const std::string& file, int code, const std::string& why) const {
     const Ended ended = Run("check " + file);
     EXPECT_EQ(ended.code, code) << why;
     EXPECT_EQ(ended.out, "");
@@ -215,11 +215,11 @@ class ServerWindowFixture : public Command {
     EXPECT_EQ(json["from"], shown.json_from);
     EXPECT_EQ(json["stores"][0]["ids_in_history"], 1);
     EXPECT_EQ(json["stores"][0]["partitions"][0]["partition"], 3);
-    ExpectToldAlikeByAService(window, stat.out);
+    ExpectReportedAlikeByAService(window, stat.out);
   }
 
  private:
-  void ExpectToldAlikeByAService(Window& window, const std::string& stat) const {
+  void ExpectReportedAlikeByAService(Window& window, const std::string& stat) const {
     const IdleRuntime runtime;
     const std::string socket = dir_.path() / "admin.sock";
     const auto admin =

@@ -57,7 +57,7 @@ TEST_P(SqlLockedRowTest, IsWrittenAsItWasJudged) {
     const auto done = store_->SwapLocked(kName, state == "third", kLong, [&](const SqlSeen& seen) {
       SqlSwap swap = SwapOf(seen, state);
       swap.epoch = state == "third" ? std::optional<uint32_t>(seen.epoch) : std::nullopt;
-      swap.told = {{1, {7, 1}}};
+      swap.notify = {{1, {7, 1}}};
       return std::optional(std::move(swap));
     });
     ASSERT_TRUE(done.has_value()) << ToString(done.error());

@@ -28,7 +28,7 @@ class SqlLocksTest : public SqlTest {
     EXPECT_TRUE(lease.has_value()) << ToString(lease.error());
     return lease ? *std::move(lease) : kNotGranted;
   }
-  static void UntilTold(const std::stop_token& stop) {
+  static void AwaitStop(const std::stop_token& stop) {
     std::atomic<bool> told{false};
     const std::stop_callback callback(stop, [&] {
       told = true;
@@ -116,7 +116,7 @@ TEST_P(SqlLocksTest, AHolderIsToldWhenTheServerForgotIt) {
   const auto lease = Acquired(*domain);
   ASSERT_TRUE(lease);
   Forget();
-  UntilTold(lease->stop());
+  AwaitStop(lease->stop());
   EXPECT_EQ(lease->lost(), LeaseLoss::kTaken);
 }
 
@@ -296,7 +296,7 @@ TEST_P(SqlLocksTest, AHolderIsToldInTimeWhenTheServerHangs) {
   const auto lease = Acquired(*domain);
   ASSERT_TRUE(lease);
   world_->Pause();  // its calls hang for longer than it has
-  UntilTold(lease->stop());
+  AwaitStop(lease->stop());
   EXPECT_EQ(lease->lost(), LeaseLoss::kDeadline);
   world_->Continue();
   EXPECT_TRUE(Acquired(*domain)) << "when its lease has run out there";

@@ -65,13 +65,13 @@ std::unique_ptr<PostgresServer> WindowCommand::server_;
 
 TEST_F(WindowCommand, CheckLeadsToAWindowThatOpens) {
   const LoopbackPort nobody;
-  ExpectCheckTells(FileAt(PostgresServer::UrlAt(nobody.number())), 6, "Connection refused");
+  ExpectCheckReports(FileAt(PostgresServer::UrlAt(nobody.number())), 6, "Connection refused");
   std::string wrong = server_->url();
   wrong.replace(wrong.find(":secret"), 7, ":wrong");
-  ExpectCheckTells(FileAt(wrong), 2, "password authentication failed");
-  ExpectCheckTells(File(), 2,
-                   "the schema \"" + schema_ +
-                       "\" has no tables of a window; `oncemq store migrate` makes them");
+  ExpectCheckReports(FileAt(wrong), 2, "password authentication failed");
+  ExpectCheckReports(File(), 2,
+                     "the schema \"" + schema_ +
+                         "\" has no tables of a window; `oncemq store migrate` makes them");
   const Ended migrated = Run("store migrate -c " + File());
   EXPECT_EQ(migrated.code, 0) << migrated.err;
   EXPECT_EQ(migrated.out, "the tables of the window are in the schema " + schema_ + "\n");
@@ -96,26 +96,26 @@ TEST_F(WindowCommand, CheckTellsWhatTheServiceWouldMeet) {
   ASSERT_TRUE(MigratePostgresWindow(server_->url(), schema_));
   const std::string role = "role_" + schema_;
   Sql("CREATE ROLE " + role + " LOGIN PASSWORD 'secret'");
-  ExpectCheckTells(FileAt(UrlOf(role)), 2, "permission denied for schema " + schema_);
+  ExpectCheckReports(FileAt(UrlOf(role)), 2, "permission denied for schema " + schema_);
   Sql("GRANT USAGE ON SCHEMA " + schema_ + " TO " + role);
-  ExpectCheckTells(FileAt(UrlOf(role)), 2, "permission denied for table window_version");
+  ExpectCheckReports(FileAt(UrlOf(role)), 2, "permission denied for table window_version");
   Sql("GRANT SELECT ON ALL TABLES IN SCHEMA " + schema_ + " TO " + role);
-  ExpectCheckTells(FileAt(UrlOf(role)), 2,
-                   "the role of the address lacks the right INSERT on window_scopes");
+  ExpectCheckReports(FileAt(UrlOf(role)), 2,
+                     "the role of the address lacks the right INSERT on window_scopes");
   Sql("GRANT INSERT, UPDATE ON ALL TABLES IN SCHEMA " + schema_ + " TO " + role);
-  ExpectCheckTells(FileAt(UrlOf(role)), 2, "lacks the right DELETE on window_ids");
+  ExpectCheckReports(FileAt(UrlOf(role)), 2, "lacks the right DELETE on window_ids");
   Sql("GRANT DELETE ON ALL TABLES IN SCHEMA " + schema_ + " TO " + role);
   EXPECT_EQ(Run("check " + FileAt(UrlOf(role))).code, 0);
   Sql("ALTER ROLE " + role + " SET default_transaction_read_only = on");
-  ExpectCheckTells(FileAt(UrlOf(role)), 6, "read-only");
+  ExpectCheckReports(FileAt(UrlOf(role)), 6, "read-only");
   Sql("UPDATE " + schema_ + ".window_version SET version = 99");
-  ExpectCheckTells(File(), 2, "are of version 99; this program knows version 2");
+  ExpectCheckReports(File(), 2, "are of version 99; this program knows version 2");
 }
 
 TEST_F(WindowCommand, CheckTellsThatTheWindowHasAnotherLevel) {
   ASSERT_TRUE(MigratePostgresWindow(server_->url(), schema_));
   ASSERT_TRUE(Opened(Level::kGuarded));
-  ExpectCheckTells(File(), 2, "was made at level guarded, not opaque");
+  ExpectCheckReports(File(), 2, "was made at level guarded, not opaque");
 }
 
 TEST_F(WindowCommand, MigrateTakesTheAddressFromTheEnvironment) {

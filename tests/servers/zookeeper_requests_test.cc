@@ -112,14 +112,14 @@ class WaitersListener final : public HoldListener {
   explicit WaitersListener(ZooKeeperWaits& waits) : waits_(waits) {}
   void HoldsMayBeLost() override {
     woken_ = waits_.Woken(RequestOf(1).token);
-    told_ = true;
+    notified_ = true;
   }
-  bool told() const { return told_; }
+  bool notified() const { return notified_; }
   bool woken() const { return woken_; }
 
  private:
   ZooKeeperWaits& waits_;
-  std::atomic<bool> told_{false};
+  std::atomic<bool> notified_{false};
   std::atomic<bool> woken_{false};
 };
 
@@ -129,7 +129,7 @@ TEST_F(ZooKeeperRequestsTest, OfTheEndOfASessionHoldersAreToldBeforeWaiters) {
   listeners_.Listen(listener);
   life_->waits().Expect(RequestOf(1).token, "/ahead");
   EXPECT_NO_FATAL_FAILURE(EndSession(life_->id(), *network_));
-  EXPECT_TRUE(Eventually(kSoon, [&] { return listener.told(); }));
+  EXPECT_TRUE(Eventually(kSoon, [&] { return listener.notified(); }));
   EXPECT_FALSE(listener.woken());
   EXPECT_TRUE(Eventually(kSoon, [&] { return life_->waits().Woken(RequestOf(1).token); }));
   listeners_.Unlisten(listener);

@@ -33,7 +33,7 @@ CoreOptions OptionsOf(const Config& c) {
           .session_timeout = microseconds(c.session),
           .session_margin = microseconds(c.margin),
           .store_retry = microseconds(c.store_retry),
-          .map_alone = c.pass != 0 || (LevelOf(c) == Level::kOpaque && !MarkersGoAlong(c)),
+          .relies_on_map = c.pass != 0 || (LevelOf(c) == Level::kOpaque && !MarkersGoAlong(c)),
           .suspects = NamesSuspects(c),
           .scope = kScope};
 }

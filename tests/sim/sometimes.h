@@ -66,8 +66,8 @@ enum class Situation : uint8_t {
   kCatchUpRepeated,
   kReplayWaited,  // a reader without ownership found the id held
   kReplayRan,
-  kRepetitionTold,  // an owner repeated an effect of another process, and was told
-  kCrashAtStep,     // one for each of the eight steps
+  kRepetitionReported,  // an owner repeated an effect of another process, and was told
+  kCrashAtStep,         // one for each of the eight steps
   kCrashAtStepLast = kCrashAtStep + 7,
   kCrashInStep,  // likewise, of the seven that call somebody
   kCrashInStepLast = kCrashInStep + 6,

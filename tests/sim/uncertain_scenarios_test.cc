@@ -37,7 +37,7 @@ int64_t RepeatedEffects(const RunResult& result) {
   return repeated;
 }
 
-int64_t ToldCalls(const RunResult& result) {
+int64_t UncertainCalls(const RunResult& result) {
   return Count(result, [](const Record& record) {
     return record.op == Op::kHandle && record.phase == Phase::kInvoke && record.flag;
   });
@@ -63,7 +63,7 @@ TEST(UncertainScenarios, AnHeirCountsAllThatADeadOwnerMayHaveBegun) {
     int64_t counted = 0;
     Play(config, [&](const RunResult& result, const Sometimes&) {
       EXPECT_LE(RepeatedEffects(result), UncertainCounted(result)) << ToString(config);
-      EXPECT_LE(RepeatedEffects(result), ToldCalls(result)) << ToString(config);
+      EXPECT_LE(RepeatedEffects(result), UncertainCalls(result)) << ToString(config);
       repeated += RepeatedEffects(result);
       counted += UncertainCounted(result);
     });
@@ -86,7 +86,7 @@ TEST(UncertainScenarios, WhatAnHeirInheritedStaysInDoubtAfterItsOwnEnd) {
       }
       int64_t repeated = 0;
       Play(config, [&](const RunResult& result, const Sometimes&) {
-        EXPECT_LE(RepeatedEffects(result), ToldCalls(result)) << ToString(config);
+        EXPECT_LE(RepeatedEffects(result), UncertainCalls(result)) << ToString(config);
         repeated += RepeatedEffects(result);
       });
       EXPECT_GT(repeated, 0);
@@ -104,7 +104,7 @@ TEST(UncertainScenarios, ACleanHandOverCountsNothing) {
     int64_t assigned = 0;
     Play(config, [&](const RunResult& result, const Sometimes&) {
       EXPECT_EQ(RepeatedEffects(result), 0) << ToString(config);
-      EXPECT_EQ(ToldCalls(result), 0) << ToString(config);
+      EXPECT_EQ(UncertainCalls(result), 0) << ToString(config);
       EXPECT_EQ(UncertainCounted(result), 0) << ToString(config);
       assigned += Count(result, [](const Record& record) { return record.op == Op::kAssign; });
     });
@@ -120,7 +120,7 @@ TEST(UncertainScenarios, WhatRunsAgainAfterAnOperatorsResetIsTold) {
   Strike(config, FaultKind::kReset, 9 * kSecond, 100);
   int64_t repeated = 0;
   Play(config, [&](const RunResult& result, const Sometimes&) {
-    EXPECT_LE(RepeatedEffects(result), ToldCalls(result)) << ToString(config);
+    EXPECT_LE(RepeatedEffects(result), UncertainCalls(result)) << ToString(config);
     repeated += RepeatedEffects(result);
   });
   EXPECT_GT(repeated, 0);

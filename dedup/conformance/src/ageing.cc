@@ -48,8 +48,8 @@ class AgeingTest : public WindowTest {
     }
   }
   // As before each commit, where the store forgets only what was announced.
-  MarkerChange Tell(OwnerEpoch owner_epoch, int64_t frontier, LogTime watermark,
-                    int32_t partition = 3) {
+  MarkerChange AnnounceCommitted(OwnerEpoch owner_epoch, int64_t frontier, LogTime watermark,
+                                 int32_t partition = 3) {
     if (!subject().can().keeps_claims) {
       const Announcement announced{.partition = partition};
       EXPECT_TRUE(window().Announce({&announced, 1}));
@@ -59,7 +59,7 @@ class AgeingTest : public WindowTest {
   // A new owner of a partition whose log time is known: the time of the first ids.
   OwnerEpoch RaiseKnown(int32_t partition) {
     const OwnerEpoch owner_epoch = Raise(partition);
-    EXPECT_EQ(Tell(owner_epoch, 0, kThen, partition), MarkerChange::kMade);
+    EXPECT_EQ(AnnounceCommitted(owner_epoch, 0, kThen, partition), MarkerChange::kMade);
     return owner_epoch;
   }
   // The copy of a finished id: known, or refused as too old to know. Never granted.
@@ -79,7 +79,7 @@ WINDOW_TEST_F(AgeingTest, IfAges, AnIdIsKnownForAsLongAsTheWindowRemembers) {
   const OwnerEpoch owner_epoch = RaiseKnown(3);
   Finish("x", 5, kThen, owner_epoch);
   FinishMany(kThen);
-  EXPECT_EQ(Tell(owner_epoch, 3'000, kThen + kRemember), MarkerChange::kMade);
+  EXPECT_EQ(AnnounceCommitted(owner_epoch, 3'000, kThen + kRemember), MarkerChange::kMade);
   EXPECT_EQ(Claim(At("x", 9, kThen)).answer, ClaimVerdict::kDuplicate);
 }
 
@@ -87,7 +87,7 @@ WINDOW_TEST_F(AgeingTest, IfAges, ACopyOfAnIdThatHasAgedIsNeverGranted) {
   const OwnerEpoch owner_epoch = RaiseKnown(3);
   Finish("x", 5, kThen, owner_epoch);
   FinishMany(kThen);
-  Tell(owner_epoch, 3'000, kThen + kLong);
+  AnnounceCommitted(owner_epoch, 3'000, kThen + kLong);
   ExpectNeverGranted(At("x", 5, kThen));
 }
 
@@ -100,7 +100,7 @@ WINDOW_TEST_F(AgeingTest, IfAges, ACopyIsKnownForAsLongAsTheWindowRemembersIt) {
   EXPECT_EQ(Claim(At("x", 2'000, later)).answer, ClaimVerdict::kDuplicate);
   Restore("y", {0, 3, 2'001}, owner_epoch, later);
   FinishMany(later, 2'002);
-  Tell(owner_epoch, 4'000, kThen + kRemember * 3 / 2);  // the originals have aged
+  AnnounceCommitted(owner_epoch, 4'000, kThen + kRemember * 3 / 2);  // the originals have aged
   for (const char* id : {"x", "y"}) {
     EXPECT_EQ(Claim(At(id, 2'000, later)).answer, ClaimVerdict::kDuplicate)
         << id << " is read again";
@@ -112,7 +112,7 @@ WINDOW_TEST_F(AgeingTest, IfAges, AnOldIdThatNobodyCanHaveFinishedIsGranted) {
   const OwnerEpoch owner_epoch = RaiseKnown(3);
   Finish("x", 5, kThen, owner_epoch);
   FinishMany(kThen);
-  Tell(owner_epoch, 3'000, kThen + kLong);
+  AnnounceCommitted(owner_epoch, 3'000, kThen + kLong);
   Attempt late = At("late", 4'000, kThen);
   late.first = true;
   EXPECT_EQ(Claim(late).answer, ClaimVerdict::kGranted);
@@ -122,14 +122,14 @@ WINDOW_TEST_F(AgeingTest, IfAges, ANewIdInsideTheWindowIsGranted) {
   const OwnerEpoch owner_epoch = RaiseKnown(3);
   Finish("x", 5, kThen, owner_epoch);
   FinishMany(kThen);
-  Tell(owner_epoch, 3'000, kThen + kLong);
+  AnnounceCommitted(owner_epoch, 3'000, kThen + kLong);
   EXPECT_EQ(Claim(At("new", 2'999, kThen + kLong - kRemember)).answer, ClaimVerdict::kGranted);
 }
 
 WINDOW_TEST_F(AgeingTest, IfAges, AnIdOfUnknownTimeIsGrantedWhereItIsNotKnown) {
   const OwnerEpoch owner_epoch = RaiseKnown(3);
   FinishMany(kThen);
-  Tell(owner_epoch, 3'000, kThen + kLong);
+  AnnounceCommitted(owner_epoch, 3'000, kThen + kLong);
   EXPECT_EQ(Claim(At("timeless", 4'000, kNoLogTime)).answer, ClaimVerdict::kGranted);
 }
 
@@ -138,8 +138,8 @@ WINDOW_TEST_F(AgeingTest, (All<IfAges, IfIdsCross>), TheSlowestPartitionDecidesW
   const OwnerEpoch slow = RaiseKnown(4);
   Finish("x", 5, kThen, owner_epoch);
   FinishMany(kThen);
-  Tell(slow, 1, kThen, 4);
-  Tell(owner_epoch, 3'000, kThen + kLong);
+  AnnounceCommitted(slow, 1, kThen, 4);
+  AnnounceCommitted(owner_epoch, 3'000, kThen + kLong);
   EXPECT_EQ(Claim(At("x", 7, kThen, 4)).answer, ClaimVerdict::kDuplicate);
 }
 
@@ -149,7 +149,7 @@ WINDOW_TEST_F(AgeingTest, (All<IfAges, IfIdsCross>),
   Raise(4);
   Finish("x", 5, kThen, owner_epoch);
   FinishMany(kThen);
-  Tell(owner_epoch, 3'000, kThen + kLong);
+  AnnounceCommitted(owner_epoch, 3'000, kThen + kLong);
   EXPECT_EQ(Claim(At("x", 7, kThen, 4)).answer, ClaimVerdict::kDuplicate);
 }
 
@@ -157,7 +157,7 @@ WINDOW_TEST_F(AgeingTest, IfAges, APartitionWhoseLogTimeIsNotKnownKeepsEverythin
   const OwnerEpoch owner_epoch = RaiseKnown(3);
   Finish("x", 5, kThen, owner_epoch);
   FinishMany(kThen);
-  Tell(owner_epoch, 3'000, kNoLogTime);
+  AnnounceCommitted(owner_epoch, 3'000, kNoLogTime);
   EXPECT_EQ(Claim(At("x", 9, kThen)).answer, ClaimVerdict::kDuplicate);
 }
 
@@ -166,7 +166,7 @@ WINDOW_TEST_F(AgeingTest, IfAges, AnIdAboveTheFrontierIsKeptHoweverOldItIs) {
   FinishMany(kThen, 10'000);
   Finish("x", 50'000, kThen, owner_epoch);
   FinishMany(kThen, 20'000);
-  Tell(owner_epoch, 10'000, kThen + kLong);
+  AnnounceCommitted(owner_epoch, 10'000, kThen + kLong);
   EXPECT_EQ(Claim(At("x", 50'001, kThen)).answer, ClaimVerdict::kDuplicate);
 }
 
@@ -176,7 +176,7 @@ WINDOW_TEST_F(AgeingTest, IfAges, AParkedIdDoesNotAge) {
   Claim(parked);
   ASSERT_EQ(Park(parked, 7), MarkerChange::kMade);
   FinishMany(kThen);
-  Tell(owner_epoch, 3'000, kThen + kLong);
+  AnnounceCommitted(owner_epoch, 3'000, kThen + kLong);
   EXPECT_EQ(Claim(At("parked", 9, kThen)).answer, ClaimVerdict::kAttached);
 }
 
@@ -185,7 +185,7 @@ WINDOW_TEST_F(AgeingTest, IfAges, AnOpenIdDoesNotAge) {
   const Attempt open = At("open", 5, kThen);
   Claim(open);
   FinishMany(kThen);
-  Tell(owner_epoch, 3'000, kThen + kLong);
+  AnnounceCommitted(owner_epoch, 3'000, kThen + kLong);
   EXPECT_EQ(Complete(open), MarkerChange::kMade);
   ExpectNeverGranted(At("open", 9, kThen));
 }
@@ -194,7 +194,7 @@ WINDOW_TEST_F(AgeingTest, IfAges, ARestoredIdAgesByItsOwnTime) {
   const OwnerEpoch owner_epoch = RaiseKnown(3);
   ASSERT_EQ(Restore("x", {0, 3, 5}, owner_epoch, kThen + kLong), MarkerChange::kMade);
   FinishMany(kThen);
-  Tell(owner_epoch, 3'000, kThen + kLong);
+  AnnounceCommitted(owner_epoch, 3'000, kThen + kLong);
   EXPECT_EQ(Claim(At("x", 9, kThen + kLong)).answer, ClaimVerdict::kDuplicate);
 }
 
@@ -203,17 +203,17 @@ WINDOW_TEST_F(AgeingTest, IfAges, ARestoredIdAgesByItsOwnTime) {
 WINDOW_TEST_F(AgeingTest, IfAges, AnIdWithAnOldStampIsKnownFromTheWatermarkOn) {
   const OwnerEpoch owner_epoch = RaiseKnown(3);
   Finish("before", 5, kThen, owner_epoch);
-  Tell(owner_epoch, 6, kThen + kLong);
+  AnnounceCommitted(owner_epoch, 6, kThen + kLong);
   FinishMany(kThen);
   FinishFirst("x", 2'000, kThen, owner_epoch);
   ASSERT_EQ(Restore("y", {0, 3, 2'001}, owner_epoch, kThen), MarkerChange::kMade);
   FinishMany(kThen, 2'002);
-  Tell(owner_epoch, 4'000, kThen + kLong + kRemember);
+  AnnounceCommitted(owner_epoch, 4'000, kThen + kLong + kRemember);
   for (const char* id : {"x", "y"}) {
     EXPECT_EQ(Claim(At(id, 5'000, kThen)).answer, ClaimVerdict::kDuplicate) << id;
   }
   FinishMany(kThen + 3 * kLong, 4'000);
-  Tell(owner_epoch, 5'000, kThen + 3 * kLong);
+  AnnounceCommitted(owner_epoch, 5'000, kThen + 3 * kLong);
   for (const char* id : {"x", "y"}) {
     ExpectNeverGranted(At(id, 2'000, kThen));
   }
@@ -226,8 +226,8 @@ WINDOW_TEST_F(AgeingTest, IfAges, AnIdWithAnOldStampIsKnownBeforeAnyWatermarkIs)
   FinishFirst("x", 2'000, kThen, owner_epoch);
   ASSERT_EQ(Restore("y", {0, 3, 2'001}, owner_epoch, kThen), MarkerChange::kMade);
   FinishMany(kThen, 2'002);
-  Tell(owner_epoch, 4'000, kThen + kLong);
-  Tell(owner_epoch, 4'001, kThen + kLong + kRemember);
+  AnnounceCommitted(owner_epoch, 4'000, kThen + kLong);
+  AnnounceCommitted(owner_epoch, 4'001, kThen + kLong + kRemember);
   for (const char* id : {"x", "y"}) {
     EXPECT_EQ(Claim(At(id, 5'000, kThen)).answer, ClaimVerdict::kDuplicate) << id;
   }
@@ -236,21 +236,21 @@ WINDOW_TEST_F(AgeingTest, IfAges, AnIdWithAnOldStampIsKnownBeforeAnyWatermarkIs)
 // As after a new assignment whose first messages have old stamps.
 WINDOW_TEST_F(AgeingTest, IfAges, AStampOfThePastLowersNoWatermark) {
   const OwnerEpoch owner_epoch = RaiseKnown(3);
-  Tell(owner_epoch, 6, kThen + kLong);
-  Tell(owner_epoch, 7, kThen);
+  AnnounceCommitted(owner_epoch, 6, kThen + kLong);
+  AnnounceCommitted(owner_epoch, 7, kThen);
   FinishMany(kThen);
   FinishFirst("x", 2'000, kThen, owner_epoch);
-  Tell(owner_epoch, 4'000, kThen + kLong + kRemember);
+  AnnounceCommitted(owner_epoch, 4'000, kThen + kLong + kRemember);
   EXPECT_EQ(Claim(At("x", 5'000, kThen)).answer, ClaimVerdict::kDuplicate);
 }
 
 WINDOW_TEST_F(AgeingTest, IfAgesAndDurable, AWatermarkCountsForOldStampsAfterReopening) {
-  Tell(RaiseKnown(3), 6, kThen + kLong);
+  AnnounceCommitted(RaiseKnown(3), 6, kThen + kLong);
   Reopen();
   FinishFirst("x", 6, kThen);
   FinishMany(kThen);
   const OwnerEpoch owner_epoch = Raise(3);
-  Tell(owner_epoch, 3'000, kThen + kLong + kRemember);
+  AnnounceCommitted(owner_epoch, 3'000, kThen + kLong + kRemember);
   EXPECT_EQ(Claim(At("x", 4'000, kThen)).answer, ClaimVerdict::kDuplicate);
 }
 
@@ -259,7 +259,7 @@ WINDOW_TEST_F(AgeingTest, IfAges, TheProgressOfAFormerOwnerIsNotKept) {
   const OwnerEpoch owner_epoch = Raise(3);
   Finish("x", 5, kThen, owner_epoch);
   FinishMany(kThen);
-  EXPECT_EQ(Tell(former, 3'000, kThen + kLong), MarkerChange::kFenced);
+  EXPECT_EQ(AnnounceCommitted(former, 3'000, kThen + kLong), MarkerChange::kFenced);
   EXPECT_EQ(Claim(At("x", 9, kThen)).answer, ClaimVerdict::kDuplicate);
 }
 
@@ -267,7 +267,7 @@ WINDOW_TEST_F(AgeingTest, IfAges, ProgressWithoutOwnershipIsNotKept) {
   const OwnerEpoch owner_epoch = RaiseKnown(3);
   Finish("x", 5, kThen, owner_epoch);
   FinishMany(kThen);
-  EXPECT_EQ(Tell(0, 3'000, kThen + kLong), MarkerChange::kFenced);
+  EXPECT_EQ(AnnounceCommitted(0, 3'000, kThen + kLong), MarkerChange::kFenced);
   EXPECT_EQ(Claim(At("x", 9, kThen)).answer, ClaimVerdict::kDuplicate);
 }
 
@@ -275,7 +275,7 @@ WINDOW_TEST_F(AgeingTest, IfAgesAndDurable, ACopyOfAnIdThatHadAgedIsNotGrantedAf
   const OwnerEpoch owner_epoch = RaiseKnown(3);
   Finish("x", 5, kThen, owner_epoch);
   FinishMany(kThen);
-  Tell(owner_epoch, 3'000, kThen + kLong);
+  AnnounceCommitted(owner_epoch, 3'000, kThen + kLong);
   Reopen();
   ExpectNeverGranted(At("x", 5, kThen));
 }
@@ -285,7 +285,7 @@ WINDOW_TEST_F(AgeingTest, IfAgesAndDurable, AnIdInsideTheWindowIsKnownAfterReope
   FinishMany(kThen);
   Finish("x", 2'500, kThen + kLong, owner_epoch);
   FinishMany(kThen + kLong);
-  Tell(owner_epoch, 9'000, kThen + kLong);
+  AnnounceCommitted(owner_epoch, 9'000, kThen + kLong);
   Reopen();
   EXPECT_EQ(Claim(At("x", 2'501, kThen + kLong)).answer, ClaimVerdict::kDuplicate);
 }
@@ -295,21 +295,22 @@ WINDOW_TEST_F(AgeingTest, IfAges, AWatermarkOfTheFutureIsNoReasonToForgetWhatIsN
   FinishMany(kThen);
   Finish("x", 2'500, kThen + 50 * kRemember, owner_epoch);
   FinishMany(kThen + 50 * kRemember);
-  EXPECT_EQ(Tell(owner_epoch, 1, LogTime::max()), MarkerChange::kMade);
-  EXPECT_EQ(Tell(owner_epoch, 9'000, LogTime(milliseconds(INT64_MIN + 1))), MarkerChange::kMade);
+  EXPECT_EQ(AnnounceCommitted(owner_epoch, 1, LogTime::max()), MarkerChange::kMade);
+  EXPECT_EQ(AnnounceCommitted(owner_epoch, 9'000, LogTime(milliseconds(INT64_MIN + 1))),
+            MarkerChange::kMade);
   EXPECT_EQ(Claim(At("x", 2'501, kThen + 50 * kRemember)).answer, ClaimVerdict::kDuplicate);
 }
 
 WINDOW_TEST_F(AgeingTest, IfAgesAndDurable, AnyProgressThatWasTakenCanBeReadAgain) {
   const OwnerEpoch owner_epoch = RaiseKnown(3);
-  EXPECT_EQ(Tell(owner_epoch, INT64_MAX, LogTime::max()), MarkerChange::kMade);
+  EXPECT_EQ(AnnounceCommitted(owner_epoch, INT64_MAX, LogTime::max()), MarkerChange::kMade);
   Reopen();
   EXPECT_EQ(Claim(At("x", 5, kThen)).answer, ClaimVerdict::kGranted);
 }
 
 WINDOW_TEST_F(AgeingTest, IfAgesAndDurable, WhatWasSyncedAndNotCommittedIsNotForgotten) {
   const OwnerEpoch owner_epoch = RaiseKnown(3);
-  Tell(owner_epoch, 5, kThen);
+  AnnounceCommitted(owner_epoch, 5, kThen);
   Finish("x", 5, kThen, owner_epoch);
   FinishMany(kThen);
   ASSERT_TRUE(window().Announce({}));

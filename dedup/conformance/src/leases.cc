@@ -59,8 +59,8 @@ WINDOW_TEST(WithLeasesAtOpaque, ByWishNothingUncertainIsTakenOverAndTheLateTruth
 WINDOW_TEST(WithLeases, AfterTheLeaseALookSaysWhatACarefulClaimIsTold) {
   Attempt owned = New("owned");
   owned.owner_epoch = Raise(owned.at.partition);
-  const Attempt alone = New("alone");
-  Claim(alone);
+  const Attempt without_partition = New("alone");
+  Claim(without_partition);
   Claim(owned);
   EXPECT_FALSE(Peek("alone").uncertain) << "it is held";
   EXPECT_FALSE(Peek("owned").uncertain);
@@ -69,13 +69,13 @@ WINDOW_TEST(WithLeases, AfterTheLeaseALookSaysWhatACarefulClaimIsTold) {
   Advance(kALittle + kALittle);
   EXPECT_EQ(Peek("alone").uncertain, opaque());
   EXPECT_FALSE(Peek("owned").uncertain) << "its handler may run on";
-  for (const Attempt& holder : {alone, owned}) {
+  for (const Attempt& holder : {without_partition, owned}) {
     Attempt careful = New(holder.id);
     careful.not_if_uncertain = true;
     EXPECT_EQ(Claim(careful).uncertain, Peek(holder.id).uncertain) << holder.id;
   }
   Advance(kTimes.handler_timeout);
-  for (const Attempt& holder : {alone, owned}) {
+  for (const Attempt& holder : {without_partition, owned}) {
     Attempt careful = New(holder.id);
     careful.not_if_uncertain = true;
     EXPECT_EQ(Peek(holder.id).uncertain, opaque()) << holder.id;

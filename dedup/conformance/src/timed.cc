@@ -17,23 +17,23 @@ class TimedTest : public WindowTest {
   using WindowTest::WindowTest;
 
  protected:
-  Attempt Alone(std::string_view id = "x") {
+  Attempt WithoutPartition(std::string_view id = "x") {
     Attempt attempt = New(id);
     attempt.at = {};
     return attempt;
   }
   Attempt Leased(milliseconds lease) {
-    Attempt attempt = Alone();
+    Attempt attempt = WithoutPartition();
     attempt.lease = lease;
     return attempt;
   }
   void Finish(milliseconds keep, std::string_view result = {}) {
-    const Attempt attempt = Alone();
+    const Attempt attempt = WithoutPartition();
     ASSERT_EQ(Claim(attempt).answer, ClaimVerdict::kGranted);
     ASSERT_EQ(Complete(attempt, result, keep), MarkerChange::kMade);
   }
   void ExpectNew() {
-    const ClaimAnswer next = Claim(Alone());
+    const ClaimAnswer next = Claim(WithoutPartition());
     EXPECT_EQ(next.answer, ClaimVerdict::kGranted);
     EXPECT_EQ(next.attempt, 1u);
     EXPECT_FALSE(next.uncertain);
@@ -45,15 +45,15 @@ class TimedTest : public WindowTest {
 WINDOW_TEST_F(TimedTest, IfTimed, AClaimMayBeLeasedForLongerThanTheLongestLeaseOfTheWindow) {
   Claim(Leased(kLong));
   Advance(kLong - kALittle);
-  EXPECT_EQ(Claim(Alone()).answer, ClaimVerdict::kInFlight);
+  EXPECT_EQ(Claim(WithoutPartition()).answer, ClaimVerdict::kInFlight);
   Advance(kALittle + kALittle);
-  EXPECT_EQ(Claim(Alone()).answer, ClaimVerdict::kGranted);
+  EXPECT_EQ(Claim(WithoutPartition()).answer, ClaimVerdict::kGranted);
 }
 
 WINDOW_TEST_F(TimedTest, IfTimed, AClaimMayBeLeasedForLessThanTheLeaseOfTheWindow) {
   Claim(Leased(kALittle));
   Advance(kALittle + kALittle);
-  EXPECT_EQ(Claim(Alone()).answer, ClaimVerdict::kGranted);
+  EXPECT_EQ(Claim(WithoutPartition()).answer, ClaimVerdict::kGranted);
 }
 
 WINDOW_TEST_F(TimedTest, IfTimed, ARenewalNeverShortensAClaim) {
@@ -62,7 +62,7 @@ WINDOW_TEST_F(TimedTest, IfTimed, ARenewalNeverShortensAClaim) {
   EXPECT_EQ(Renew(holder), MarkerChange::kMade);
   Advance(kLong - kALittle);
   EXPECT_EQ(Renew(holder), MarkerChange::kMade);
-  EXPECT_EQ(Claim(Alone()).answer, ClaimVerdict::kInFlight);
+  EXPECT_EQ(Claim(WithoutPartition()).answer, ClaimVerdict::kInFlight);
 }
 
 WINDOW_TEST_F(TimedTest, IfTimed, ALongLeaseIsNotRenewedBeyondItsEnd) {
@@ -72,24 +72,24 @@ WINDOW_TEST_F(TimedTest, IfTimed, ALongLeaseIsNotRenewedBeyondItsEnd) {
   Renew(holder);
   Advance(kALittle + kALittle);
   EXPECT_EQ(Renew(holder), MarkerChange::kFenced);
-  EXPECT_EQ(Claim(Alone()).answer, ClaimVerdict::kGranted);
+  EXPECT_EQ(Claim(WithoutPartition()).answer, ClaimVerdict::kGranted);
 }
 
 WINDOW_TEST_F(TimedTest, IfTimed, ARenewalMayBringALeaseBeyondTheLongestOfTheWindow) {
-  const Attempt holder = Alone();
+  const Attempt holder = WithoutPartition();
   Claim(holder);
   for (int i = 0; i < 2; i++) {
     EXPECT_EQ(Renew(holder, kLong), MarkerChange::kMade);
     Advance(kLong - kALittle);
-    EXPECT_EQ(Claim(Alone()).answer, ClaimVerdict::kInFlight);
+    EXPECT_EQ(Claim(WithoutPartition()).answer, ClaimVerdict::kInFlight);
   }
   EXPECT_EQ(Renew(holder, kALittle + kALittle + kALittle), MarkerChange::kMade)
       << "past its max_lease";
   Advance(kALittle + kALittle);
-  EXPECT_EQ(Claim(Alone()).answer, ClaimVerdict::kInFlight);
+  EXPECT_EQ(Claim(WithoutPartition()).answer, ClaimVerdict::kInFlight);
   Advance(kALittle + kALittle);
   EXPECT_EQ(Renew(holder, kLong), MarkerChange::kFenced) << "it has ended";
-  EXPECT_EQ(Claim(Alone()).answer, ClaimVerdict::kGranted);
+  EXPECT_EQ(Claim(WithoutPartition()).answer, ClaimVerdict::kGranted);
 }
 
 WINDOW_TEST_F(TimedTest, IfTimed, AClaimRepeatedWithItsTokenKeepsItsOwnLease) {
@@ -97,7 +97,7 @@ WINDOW_TEST_F(TimedTest, IfTimed, AClaimRepeatedWithItsTokenKeepsItsOwnLease) {
   Claim(holder);
   Advance(kTimes.max_lease + kALittle);
   EXPECT_EQ(Claim(holder).attempt, 1u);
-  EXPECT_EQ(Claim(Alone()).answer, ClaimVerdict::kInFlight);
+  EXPECT_EQ(Claim(WithoutPartition()).answer, ClaimVerdict::kInFlight);
   EXPECT_EQ(Complete(holder), MarkerChange::kMade);
 }
 
@@ -118,7 +118,7 @@ WINDOW_TEST_F(TimedTest, IfTimed, TimesThatCannotBeAreRefused) {
 WINDOW_TEST_F(TimedTest, IfTimed, AnIdIsKnownForAsLongAsItIsKeptAndNewAfterIt) {
   Finish(kKeep, "result");
   Advance(kKeep - kALittle);
-  const ClaimAnswer copy = Claim(Alone());
+  const ClaimAnswer copy = Claim(WithoutPartition());
   EXPECT_EQ(copy.answer, ClaimVerdict::kDuplicate);
   EXPECT_EQ(copy.result, "result");
   Advance(kALittle + kALittle);
@@ -129,7 +129,7 @@ WINDOW_TEST_F(TimedTest, IfTimed, AnIdIsKnownForAsLongAsItIsKeptAndNewAfterIt) {
 WINDOW_TEST_F(TimedTest, IfTimed, ACopyDoesNotKeepAnIdLonger) {
   Finish(kKeep);
   Advance(kKeep - kALittle);
-  Attempt copy = Alone();
+  Attempt copy = WithoutPartition();
   copy.time = LogTime(milliseconds(1'600'000'000'000));
   EXPECT_EQ(Claim(copy).answer, ClaimVerdict::kDuplicate);
   Advance(kALittle + kALittle);
@@ -139,12 +139,12 @@ WINDOW_TEST_F(TimedTest, IfTimed, ACopyDoesNotKeepAnIdLonger) {
 WINDOW_TEST_F(TimedTest, IfTimed, AnIdThatIsFinishedAgainHasATimeAndAResultOfItsOwn) {
   for (const char* result : {"first", "second", "third"}) {
     Finish(kALittle, result);
-    EXPECT_EQ(Claim(Alone()).result, result);
+    EXPECT_EQ(Claim(WithoutPartition()).result, result);
     Advance(kALittle + kALittle);
   }
   Finish(kKeep, "last");
   Advance(kALittle + kALittle);
-  EXPECT_EQ(Claim(Alone()).result, "last");
+  EXPECT_EQ(Claim(WithoutPartition()).result, "last");
 }
 
 WINDOW_TEST_F(TimedTest, IfTimed, AShorterTimeReplacesALongerOneThatHasEnded) {
@@ -158,13 +158,13 @@ WINDOW_TEST_F(TimedTest, IfTimed, AShorterTimeReplacesALongerOneThatHasEnded) {
 WINDOW_TEST_F(TimedTest, IfTimed, AnIdMayBeKeptForEver) {
   Finish(kForEver);
   Advance(1'000 * ConformanceSetup{}.remember);
-  EXPECT_EQ(Claim(Alone()).answer, ClaimVerdict::kDuplicate);
+  EXPECT_EQ(Claim(WithoutPartition()).answer, ClaimVerdict::kDuplicate);
 }
 
 WINDOW_TEST_F(TimedTest, IfTimed, AnIdWithoutATimeIsKeptForAsLongAsTheWindowRemembers) {
   Finish(milliseconds(0));
   Advance(ConformanceSetup{}.remember - kALittle);
-  EXPECT_EQ(Claim(Alone()).answer, ClaimVerdict::kDuplicate);
+  EXPECT_EQ(Claim(WithoutPartition()).answer, ClaimVerdict::kDuplicate);
 }
 
 WINDOW_TEST_F(TimedTest, IfTimed, AnIdOfAPartitionDoesNotAgeByTheClock) {
@@ -176,7 +176,7 @@ WINDOW_TEST_F(TimedTest, IfTimed, AnIdOfAPartitionDoesNotAgeByTheClock) {
 }
 
 WINDOW_TEST_F(TimedTest, IfTimed, ACompletionIsRecognisedUntilItsIdHasEnded) {
-  const Attempt attempt = Alone();
+  const Attempt attempt = WithoutPartition();
   Claim(attempt);
   Complete(attempt, {}, kKeep);
   EXPECT_EQ(Complete(attempt, {}, kKeep), MarkerChange::kMade);
@@ -186,13 +186,13 @@ WINDOW_TEST_F(TimedTest, IfTimed, ACompletionIsRecognisedUntilItsIdHasEnded) {
 }
 
 WINDOW_TEST_F(TimedTest, IfTimed, AnIdThatHasEndedConflictsWithNothing) {
-  Attempt attempt = Alone();
+  Attempt attempt = WithoutPartition();
   attempt.fingerprint = 7;
   Claim(attempt);
   Complete(attempt, {}, kALittle);
   EXPECT_EQ(Peek().fingerprint, 7u);
   Advance(kALittle + kALittle);
-  Attempt other = Alone();
+  Attempt other = WithoutPartition();
   other.fingerprint = 8;
   EXPECT_EQ(Claim(other).answer, ClaimVerdict::kGranted);
 }
@@ -200,7 +200,7 @@ WINDOW_TEST_F(TimedTest, IfTimed, AnIdThatHasEndedConflictsWithNothing) {
 WINDOW_TEST_F(TimedTest, IfTimedAndDurable, TheTimeOfAnIdOutlivesTheProcess) {
   Finish(kKeep, "result");
   Reopen();
-  EXPECT_EQ(Claim(Alone()).result, "result");
+  EXPECT_EQ(Claim(WithoutPartition()).result, "result");
   Advance(kKeep + kALittle);
   ExpectNew();
 }

@@ -89,15 +89,15 @@ FinishedIds::Merged FinishedIds::MergeOne() {
     return Merged::kNone;
   }
   Result<Bucket> merged = history_.WriteMerged(*merge, hasher_, closing_);
-  bool whole = false;
+  bool complete = false;
   {
     MutexLock lock(mutex_);
-    whole = merged ? history_.TakeFor(*merge) : history_.Whole(*merge);
+    complete = merged ? history_.TakeFor(*merge) : history_.IsComplete(*merge);
   }
-  if (!merged || !whole) {
+  if (!merged || !complete) {
     static_cast<void>(history_.DropPages(merge->number));  // or the next opening does
     // What fails on buckets that are being forgotten has not failed.
-    return !whole ? Merged::kOne : closing_ ? Merged::kNone : Failed(merged.error());
+    return !complete ? Merged::kOne : closing_ ? Merged::kNone : Failed(merged.error());
   }
   if (const Status known = history_.WriteMergedFacts(*merge, *merged); !known) {
     return Failed(known.error());  // the store refuses what comes, until it is opened again

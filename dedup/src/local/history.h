@@ -80,7 +80,7 @@ class History {
   Result<Bucket> WriteMerged(const Merge& merge, const KeyedHash& hasher,
                              const std::atomic<bool>& stop) const;
   // False: some of its buckets are gone, or about to be forgotten.
-  bool Whole(const Merge& merge) const;
+  bool IsComplete(const Merge& merge) const;
   // Likewise; true: now they will not be.
   bool TakeFor(const Merge& merge);
   Status WriteMergedFacts(const Merge& merge, const Bucket& merged) const;

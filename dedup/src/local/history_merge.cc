@@ -71,16 +71,16 @@ Result<Bucket> History::WriteMerged(const Merge& merge, const KeyedHash& hasher,
                 .filter_rows = pages->filter_rows};
 }
 
-bool History::Whole(const Merge& merge) const {
-  const auto whole = std::count_if(buckets_.begin(), buckets_.end(), [&](const Bucket& bucket) {
+bool History::IsComplete(const Merge& merge) const {
+  const auto present = std::count_if(buckets_.begin(), buckets_.end(), [&](const Bucket& bucket) {
     const bool stays = bucket.going == Bucket::Going::kNo;
     return stays && IsPart(merge, bucket.number);
   });
-  return static_cast<size_t>(whole) == merge.parts.size();
+  return static_cast<size_t>(present) == merge.parts.size();
 }
 
 bool History::TakeFor(const Merge& merge) {
-  if (!Whole(merge)) {
+  if (!IsComplete(merge)) {
     return false;
   }
   for (Bucket& bucket : buckets_) {

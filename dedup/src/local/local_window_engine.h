@@ -60,7 +60,7 @@ class LocalWindow final : public Window {
   ~LocalWindow() override;
 
   // Precondition: CheckLocalWindow(). kCorrupt: another store than `former`'s is there by now, or
-  // none; kRegressed: the same one, with fewer changes than `former` acknowledged. Then nothing of
+  // none; kLostWrites: the same one, with fewer changes than `former` acknowledged. Then nothing of
   // the window is written.
   static Result<std::unique_ptr<LocalWindow>> OpenAt(const LocalWindowOptions& options,
                                                      const Clock& clock, const StoreMemory& memory,
@@ -102,7 +102,7 @@ class LocalWindow final : public Window {
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override;
   Status RecordUncertain(std::span<const UncertainCall> calls) override;
   Result<std::vector<UncertainRecord>> ListUncertain(WallTime since) override;
-  void OfferSocket(const std::string& path) override;
+  void SetAdminSocket(const std::string& path) override;
   Result<std::vector<StoreStat>> Stat() override;
 
  private:

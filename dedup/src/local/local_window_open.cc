@@ -166,8 +166,8 @@ Status CheckStoreTimes(RocksStore& store, const LocalWindowOptions& options) {
                   : InStore(options.directory, in_force.error());
 }
 
-Error Regressed(const std::string& directory, uint64_t last, uint64_t acknowledged) {
-  return {Code::kRegressed, Effect::kNone,
+Error LostWrites(const std::string& directory, uint64_t last, uint64_t acknowledged) {
+  return {Code::kLostWrites, Effect::kNone,
           directory + ": changes " + std::to_string(last + 1) + " to " +
               std::to_string(acknowledged) +
               " were acknowledged and are gone: the disk has lost them, or an older copy of the "
@@ -197,7 +197,7 @@ Result<std::unique_ptr<LocalWindow>> LocalWindow::OpenAt(const LocalWindowOption
         options.directory + ": another store has taken the place of the one that was held"};
   }
   if (const uint64_t last = (*store)->acknowledged(); last < former.acknowledged) {
-    return Regressed(options.directory, last, former.acknowledged);
+    return LostWrites(options.directory, last, former.acknowledged);
   }
   if (Status fits = CheckStoreTimes(**store, options); !fits) {
     return fits.error();
@@ -216,7 +216,7 @@ Result<std::unique_ptr<LocalWindow>> LocalWindow::OpenAt(const LocalWindowOption
 }
 
 // While its lock is held no other process writes that file.
-void LocalWindow::OfferSocket(const std::string& path) {
+void LocalWindow::SetAdminSocket(const std::string& path) {
   MutexLock lock(mutex_);
   if (options_.admin_socket.empty() && admin_socket_ != path) {
     admin_socket_ = path;

@@ -82,11 +82,11 @@ Result<StoreKnowledge> PartitionWindows::Open(const StoreName& name) {
       stores_[where] = store;
     }
   }
-  TellSocket(**window);
+  PassAdminSocket(**window);
   return known;
 }
 
-void PartitionWindows::OfferSocket(const std::string& path) {
+void PartitionWindows::SetAdminSocket(const std::string& path) {
   {
     MutexLock lock(mutex_);
     socket_ = path;
@@ -98,18 +98,18 @@ void PartitionWindows::OfferSocket(const std::string& path) {
       window = store->window;
     }
     if (window != nullptr) {
-      TellSocket(*window);
+      PassAdminSocket(*window);
     }
   }
 }
 
-void PartitionWindows::TellSocket(LocalWindow& store) const {
+void PartitionWindows::PassAdminSocket(LocalWindow& store) const {
   std::string socket;
   {
     MutexLock lock(mutex_);
     socket = socket_;
   }
-  store.OfferSocket(socket);
+  store.SetAdminSocket(socket);
 }
 
 void PartitionWindows::Close(uint32_t source, int32_t partition) {
@@ -158,7 +158,7 @@ Result<PartitionWindows::StorePtr> PartitionWindows::Ready(Store& store, OpenFor
     if (store.opening) {
       return Error{Code::kUnavailable, Effect::kNone, "the partition's store is being opened"};
     }
-    const bool lost_writes = !store.last && store.last.error().code == Code::kRegressed;
+    const bool lost_writes = !store.last && store.last.error().code == Code::kLostWrites;
     const bool waits = clock_.Boot() < store.next_try;
     if (lost_writes ? whom == OpenFor::kCall : waits) {
       return store.last.error();
@@ -172,7 +172,7 @@ Result<PartitionWindows::StorePtr> PartitionWindows::Ready(Store& store, OpenFor
   }
   failed.reset();  // its directory is free once the calls that are under way in it have ended
   auto opened = LocalWindow::OpenAt(store.options, clock_, memory_, former);
-  const bool lost_writes = !opened && opened.error().code == Code::kRegressed;
+  const bool lost_writes = !opened && opened.error().code == Code::kLostWrites;
   if (lost_writes && whom == OpenFor::kAssignment) {
     former.acknowledged = 0;
     opened = LocalWindow::OpenAt(store.options, clock_, memory_, former);
@@ -195,7 +195,7 @@ Result<PartitionWindows::StorePtr> PartitionWindows::Ready(Store& store, OpenFor
     }
   }
   if (window != nullptr) {
-    TellSocket(*window);
+    PassAdminSocket(*window);
   }
   return opened || given_back ? Result<StorePtr>(window) : opened.error();
 }

@@ -6,8 +6,7 @@
 // its directory is held, and whoever wants it next is told so. A store that has failed is opened
 // again by the next call: only that tells what was written, and after a full disk it may go on.
 // That takes the disk's time, so any other call meanwhile is told kUnavailable at once. A store
-// that comes back with fewer changes than it had acknowledged has regressed: every call is told so
-// until Open().
+// with fewer changes than it had acknowledged has lost writes, and every call says so until Open().
 //
 // What a store keeps it keeps under source 0, whatever number its topic has: that is a place in a
 // configuration, which may change.
@@ -52,7 +51,7 @@ class PartitionWindows final : public Window {
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override;
   Status RecordUncertain(std::span<const UncertainCall> calls) override;
   Result<std::vector<UncertainRecord>> ListUncertain(WallTime since) override;
-  void OfferSocket(const std::string& path) override;
+  void SetAdminSocket(const std::string& path) override;
   Result<std::vector<StoreStat>> Stat() override;
 
  private:
@@ -80,12 +79,12 @@ class PartitionWindows final : public Window {
   std::vector<std::shared_ptr<Store>> AllStores() const;
   // Likewise. nullptr: the partition is not ours.
   Result<StorePtr> Find(SourcePartition where) const;
-  // Opens the store if that is needed. Only an assignment takes a store that has regressed: it
+  // Opens the store if that is needed. Only an assignment takes a store with lost writes: it
   // compares the store with the group's commit.
   enum class OpenFor : uint8_t { kCall, kAssignment };
   Result<StorePtr> Ready(Store& store, OpenFor whom = OpenFor::kCall) const;
   // A store that was opened meanwhile learns of the socket too.
-  void TellSocket(LocalWindow& store) const;
+  void PassAdminSocket(LocalWindow& store) const;
   template <class Request, class Reply>
   Status Route(std::span<const Request> requests, std::span<Reply> replies);
   template <class Request, class Reply>

@@ -140,9 +140,9 @@ std::vector<SqlValue> IdColumns::Only(int64_t scope) const {
 
 Status IdRows::Load(const SqlAnswer& ids) {
   for (const SqlRow& cells : ids.rows) {
-    const bool whole = cells.size() == kColumns;
-    const int64_t state = whole ? Number(cells, kState) : 0;
-    const std::string digest = whole ? cells[kId].value_or("") : "";
+    const bool complete = cells.size() == kColumns;
+    const int64_t state = complete ? Number(cells, kState) : 0;
+    const std::string digest = complete ? cells[kId].value_or("") : "";
     const auto found = std::lower_bound(digests().begin(), digests().end(), digest);
     if (state < kOpenRow || state > kHandedRow || found == digests().end() || *found != digest) {
       return NotOurs();
@@ -154,8 +154,8 @@ Status IdRows::Load(const SqlAnswer& ids) {
     const Coordinates at{static_cast<uint32_t>(Number(cells, kSource)),
                          static_cast<int32_t>(Number(cells, kPart)), Number(cells, kOffset)};
     const BootTime ends(microseconds(Number(cells, kEnds)));
-    const bool alone = state == kDoneRow && at.partition == kNoPartition;
-    const bool ended = alone && cells[kEnds] && ends <= now();
+    const bool without_partition = state == kDoneRow && at.partition == kNoPartition;
+    const bool ended = without_partition && cells[kEnds] && ends <= now();
     if (ended) {
       continue;
     }

@@ -72,7 +72,7 @@ ReadParts PartsOf(SqlAnswer look) {
 
 // Whether the row of its id alone decides: no owner, no horizon, no other request.
 template <class Request>
-bool MayOffer(std::span<const Request> requests) {
+bool FitsFastPath(std::span<const Request> requests) {
   if (requests.size() != 1) {
     return false;
   }
@@ -165,7 +165,7 @@ Status PostgresWindow::UsableAt(uint32_t source, int32_t partition) {
   if (found == opened_.end() || found->second == losses_) {
     return {};
   }
-  return Error{Code::kRegressed, Effect::kNone,
+  return Error{Code::kLostWrites, Effect::kNone,
                "PostgreSQL has started again, or another server answers; this cannot be told from "
                "a restored backup, so commits may be lost"};
 }
@@ -302,21 +302,21 @@ Status PostgresWindow::Apply(std::span<const Request> requests, std::span<Reply>
 }
 
 template <class Request, class Reply>
-Status PostgresWindow::OfferOrApply(std::span<const Request> requests, std::span<Reply> replies) {
+Status PostgresWindow::TryFastOrApply(std::span<const Request> requests, std::span<Reply> replies) {
   if (Status fit = CheckBatch(capabilities_, requests, replies.size()); !fit) {
     return fit;
   }
-  if (atomic() || !MayOffer(requests)) {
+  if (atomic() || !FitsFastPath(requests)) {
     return Apply(requests, replies);
   }
   const BootTime begun = BootNow();
-  const auto made = Offer(requests.front(), replies.front());
+  const auto made = TryFastPath(requests.front(), replies.front());
   if (!made || *made) {
     return made ? Status() : made.error();
   }
   // All three answers together take two calls at most (WindowCapabilities::longest_call).
-  const auto offered = std::chrono::ceil<milliseconds>(BootNow() - begun);
-  return Apply(requests, replies, std::max(options_.call - offered / 2, milliseconds(1)));
+  const auto spent = std::chrono::ceil<milliseconds>(BootNow() - begun);
+  return Apply(requests, replies, std::max(options_.call - spent / 2, milliseconds(1)));
 }
 
 Result<OwnerEpoch> PostgresWindow::RaiseOwnerEpoch(uint32_t source, int32_t partition,
@@ -354,7 +354,7 @@ Result<OwnerEpoch> PostgresWindow::RaiseOwnerEpoch(uint32_t source, int32_t part
 
 Status PostgresWindow::Claim(std::span<const ClaimRequest> requests,
                              std::span<ClaimAnswer> answers) {
-  return atomic() ? ReadMarkers(requests, answers) : OfferOrApply(requests, answers);
+  return atomic() ? ReadMarkers(requests, answers) : TryFastOrApply(requests, answers);
 }
 
 // Level atomic: one round trip, and no write. As a rule the ids are of one partition.
@@ -502,25 +502,25 @@ Status PostgresWindow::WriteBatch(SqlBatch& batch, std::span<const CompleteReque
 
 Status PostgresWindow::Complete(std::span<const CompleteRequest> requests,
                                 std::span<MarkerChange> answers) {
-  const Status done = OfferOrApply(requests, answers);
+  const Status done = TryFastOrApply(requests, answers);
   if (done) {
-    SweepForIdsAlone(requests);
+    SweepIdsWithoutPartition(requests);
   }
   return done;
 }
 
 // Ids without a partition come without commits, so their completions pay for the sweep.
-void PostgresWindow::SweepForIdsAlone(std::span<const CompleteRequest> requests) {
+void PostgresWindow::SweepIdsWithoutPartition(std::span<const CompleteRequest> requests) {
   constexpr uint64_t kEach = 256;  // ids for a step, which passes more rows than that
-  const auto alone = static_cast<uint64_t>(std::count_if(
+  const auto without_partition = static_cast<uint64_t>(std::count_if(
       requests.begin(), requests.end(),
       [](const CompleteRequest& request) { return request.at.partition == kNoPartition; }));
-  const uint64_t before = alone_.fetch_add(alone);
-  if ((before + alone) / kEach != before / kEach) {
+  const uint64_t before = without_partition_.fetch_add(without_partition);
+  if ((before + without_partition) / kEach != before / kEach) {
     const BootTime now = BootNow();
-    const bool due = now >= alone_at_.load();
+    const bool due = now >= without_partition_at_.load();
     if (due) {
-      alone_at_ = now + SweepEvery();
+      without_partition_at_ = now + SweepEvery();
     }
     // Only the space depends on it.
     static_cast<void>(Sweep(1, now + options_.call, due));

@@ -120,10 +120,10 @@ class PostgresWindow final : public Window {
                milliseconds answer = kSqlWholeCall);
   // Offers first, where that can be.
   template <class Request, class Reply>
-  Status OfferOrApply(std::span<const Request> requests, std::span<Reply> replies);
+  Status TryFastOrApply(std::span<const Request> requests, std::span<Reply> replies);
   // One round trip. False: the table has another row than the offer expects, and nothing was done.
-  Result<bool> Offer(const ClaimRequest& request, ClaimAnswer& reply);
-  Result<bool> Offer(const CompleteRequest& request, MarkerChange& reply);
+  Result<bool> TryFastPath(const ClaimRequest& request, ClaimAnswer& reply);
+  Result<bool> TryFastPath(const CompleteRequest& request, MarkerChange& reply);
   Result<bool> Make(std::string_view statement, IdRows& rows);
   Status ReadMarkers(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers);
   RememberTimes RequestedTimes() const { return {options_.remember, options_.skew}; }
@@ -160,11 +160,11 @@ class PostgresWindow final : public Window {
   // `known`: the answer of `known_uncertain` for these ids.
   static void MarkUncertain(const SqlAnswer& known, std::span<const std::string_view> ids,
                             std::span<MarkerView> views);
-  void SweepForIdsAlone(std::span<const CompleteRequest> requests);
+  void SweepIdsWithoutPartition(std::span<const CompleteRequest> requests);
   // At most `steps` of a sweep, until `until`; how many ids went. A step that takes too long says
   // nothing of the server.
-  // `alone`: a pass begins in any case, for ids without a partition.
-  Result<uint64_t> Sweep(int steps, BootTime until, bool alone);
+  // `without_partition`: a pass begins in any case, for ids without a partition.
+  Result<uint64_t> Sweep(int steps, BootTime until, bool without_partition);
   // From one pass to the next for ids without a partition.
   milliseconds SweepEvery() const { return std::max(options_.remember / 64, milliseconds(1)); }
   // Of one transaction; the next one passes fewer blocks if this one takes too long.
@@ -176,8 +176,9 @@ class PostgresWindow final : public Window {
   const SqlTextsByName texts_;
   Scope scope_;
   std::atomic<int64_t> sweep_blocks_{kSweepBlocks};
-  std::atomic<uint64_t> alone_{0};  // ids without a partition that were completed here
-  std::atomic<BootTime> alone_at_{BootTime::min()};  // when their next pass may begin here
+  std::atomic<uint64_t> without_partition_{0};  // ids without a partition that were completed here
+  std::atomic<BootTime> without_partition_at_{
+      BootTime::min()};                    // when their next pass may begin here
   std::atomic<int64_t> announcements_{0};  // tells one from an earlier one of the same owner
 
   StoreGuard guarded_{"PostgreSQL"};

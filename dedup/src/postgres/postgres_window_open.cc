@@ -340,7 +340,7 @@ Status PostgresWindow::Announce(std::span<const Announcement> announcements) {
         Text("announce",
              {scope_.number, int64_t{one.source}, int64_t{one.partition}, one.from, one.to,
               one.offset, one.metadata, static_cast<int64_t>(one.owner_epoch), log_position.started,
-              log_position.timeline, log_position.position, number, int64_t{one.whole}}));
+              log_position.timeline, log_position.position, number, int64_t{one.complete}}));
   }
   if (statements.empty()) {
     return {};
@@ -385,7 +385,9 @@ Status PostgresWindow::Committed(std::span<const Progress> progress,
     answers[i] = (*changed)[i].affected == 1 ? MarkerChange::kMade : MarkerChange::kFenced;
   }
   // Only the space depends on it.
-  if (const auto swept = Sweep(kSweepsAtOnce, BootNow() + options_.call, /*alone=*/false); !swept) {
+  if (const auto swept =
+          Sweep(kSweepsAtOnce, BootNow() + options_.call, /*without_partition=*/false);
+      !swept) {
     LogSeldom(LogLevel::kWarn, "window",
               "PostgreSQL could not forget old ids; a later commit asks again",
               {{"schema", options_.schema}, {"error", ToString(swept.error())}});
@@ -406,7 +408,7 @@ Result<SqlAnswer> PostgresWindow::SweepOnce(const SqlStatement& statement) {
 }
 
 // Some blocks at a time; the rest goes with a later commit, of any process.
-Result<uint64_t> PostgresWindow::Sweep(int steps, BootTime until, bool alone) {
+Result<uint64_t> PostgresWindow::Sweep(int steps, BootTime until, bool without_partition) {
   const SqlStatement begin = Text("begin_sweep", {scope_.number});
   auto begun = SweepOnce(begin);
   if (begun && begun->affected > 0) {
@@ -415,7 +417,7 @@ Result<uint64_t> PostgresWindow::Sweep(int steps, BootTime until, bool alone) {
   if (!begun) {
     return begun.error();
   }
-  if (alone) {
+  if (without_partition) {
     if (begun = SweepOnce(Text("begin_alone", {scope_.number})); !begun) {
       return begun.error();
     }
@@ -438,7 +440,7 @@ Result<uint64_t> PostgresWindow::Sweep(int steps, BootTime until, bool alone) {
 }
 
 Result<uint64_t> PostgresWindow::DropAged(milliseconds within) {
-  return Sweep(std::numeric_limits<int>::max(), BootNow() + within, /*alone=*/true);
+  return Sweep(std::numeric_limits<int>::max(), BootNow() + within, /*without_partition=*/true);
 }
 
 Result<std::vector<Coordinates>> PostgresWindow::PossibleCoordinates() {

@@ -250,14 +250,14 @@ void RedisIds::BecomesDone(size_t row, const CompleteRequest& request) {
                             EndOf(request.at, request.keep)};
 }
 
-std::string RedisIds::Offer(const ClaimRequest& request) {
-  std::string offer =
+std::string RedisIds::FastPathArguments(const ClaimRequest& request) {
+  std::string bytes =
       MarkerBytes(ClaimedMarker(request), std::max(request.time, request.copies_until))
           .erase(kTimesAt, kTimesBytes);
   if (request.lease > milliseconds(0)) {
-    AppendPacked(offer, Unsigned(microseconds(request.lease).count()), 8);
+    AppendPacked(bytes, Unsigned(microseconds(request.lease).count()), 8);
   }
-  return offer;
+  return bytes;
 }
 
 std::string RedisIds::TokenBytes(const Token& token) {

@@ -65,7 +65,7 @@ class RedisIds : public LoadedIds {
 
   // The marker of a new claim without its times, and after it the lease if it has its own. The
   // caller keeps it.
-  static std::string Offer(const ClaimRequest& request);
+  static std::string FastPathArguments(const ClaimRequest& request);
   static std::string TokenBytes(const Token& token);
   // Flags of a record, and its bytes after the fingerprint.
   static std::string RecordFlags(const Token& token, bool result);

@@ -100,14 +100,14 @@ Result<StoreKnowledge> RedisOwnedWindow::Open(const StoreName& name) {
   }
   PartitionPtr partition = Find(where);
   if (partition == nullptr) {
-    const auto belief = scope_->Believe({});
-    if (!belief) {
-      return belief.error();
+    const auto snapshot = scope_->SnapshotFor({});
+    if (!snapshot) {
+      return snapshot.error();
     }
     const PartitionMemory::Terms terms{.level = *options_.level,
                                        .times = options_.times,
                                        .allows = options_.remember / kAllowsPart,
-                                       .secret = belief->scope->secret};
+                                       .secret = snapshot->scope->secret};
     partition = std::make_shared<PartitionMemory>(where.first, where.second, terms, clock_);
   }
   if (const Status loaded = Load(*partition, 0); !loaded) {
@@ -232,8 +232,8 @@ Status RedisOwnedWindow::Route(std::span<const Request> requests, std::span<Repl
                              RefuseUnopened(answers);
                              return {};
                            }
-                           if (const auto whole = scope_->Believe({&where, 1}); !whole) {
-                             Error error = whole.error();
+                           if (const auto complete = scope_->SnapshotFor({&where, 1}); !complete) {
+                             Error error = complete.error();
                              error.effect = Effect::kNone;  // the memory of this process judges
                              return error;
                            }
@@ -325,7 +325,7 @@ Status RedisOwnedWindow::Append(const SourcePartition& where, OwnerEpoch owner_e
   arguments.Keep(announcement == nullptr ? "" : std::to_string(announcement->to));
   arguments.Keep(announcement == nullptr ? "" : std::to_string(announcement->offset));
   arguments.Add(announcement == nullptr ? "" : announcement->metadata);
-  arguments.Add(announcement != nullptr && announcement->whole ? "1" : "0");
+  arguments.Add(announcement != nullptr && announcement->complete ? "1" : "0");
   arguments.Number(changes.parked);
   arguments.Number(announcement == nullptr ? 0 : number);
   for (const OwnedIds::Entry* entry : entries) {
@@ -431,11 +431,11 @@ Status RedisOwnedWindow::Peek(std::span<const std::string_view> ids, std::span<M
 // Reads all of it: there is no index but in the memory of the owners.
 Status RedisOwnedWindow::PeekAnnounced(std::span<const std::string_view> ids,
                                        std::span<MarkerView> views) {
-  const auto belief = scope_->Believe({});
-  if (!belief) {
-    return belief.error();
+  const auto snapshot = scope_->SnapshotFor({});
+  if (!snapshot) {
+    return snapshot.error();
   }
-  IdDigester digester(belief->scope->secret);
+  IdDigester digester(snapshot->scope->secret);
   std::multimap<std::string, size_t, std::less<>> asked;
   for (size_t i = 0; i < ids.size(); i++) {
     asked.emplace(std::string(digester.Of(ids[i]).data(), OwnedIds::kDigestBytes), i);

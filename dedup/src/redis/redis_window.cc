@@ -92,11 +92,11 @@ constexpr bool kSettles =
 
 // The arguments of look.lua and settle.lua for an id, after its digest.
 template <class Request>
-void RedisWindow::Offer(const Request& request, const ServerSnapshot& belief,
-                        ScriptArguments& arguments) const {
+void RedisWindow::FastPathArguments(const Request& request, const ServerSnapshot& snapshot,
+                                    ScriptArguments& arguments) const {
   if constexpr (std::is_same_v<Request, ClaimRequest>) {
-    const bool old = request.time != kNoLogTime && request.time < HorizonOf(belief.horizon);
-    arguments.Keep(!old || request.first ? RedisIds::Offer(request) : "");
+    const bool old = request.time != kNoLogTime && request.time < HorizonOf(snapshot.horizon);
+    arguments.Keep(!old || request.first ? RedisIds::FastPathArguments(request) : "");
   } else if constexpr (std::is_same_v<Request, CompleteRequest>) {
     arguments.Keep(RedisIds::TokenBytes(request.token));
     arguments.Keep(RedisIds::RecordFlags(request.token, !request.result.empty()));
@@ -125,7 +125,7 @@ void RedisWindow::Offer(const Request& request, const ServerSnapshot& belief,
 
 template <class Request>
 Result<bool> RedisWindow::ReadIds(std::span<const Request> requests, const Left& asked,
-                                  const ServerSnapshot& belief, RedisIds& ids) {
+                                  const ServerSnapshot& snapshot, RedisIds& ids) {
   std::vector<size_t> first(ids.digests().size(), asked.size());  // of each row
   for (size_t k = asked.size(); k > 0; k--) {
     first[ids.RowOf(k - 1)] = k - 1;
@@ -135,7 +135,7 @@ Result<bool> RedisWindow::ReadIds(std::span<const Request> requests, const Left&
   if constexpr (kSettles<Request>) {
     arguments.Add(bucket_ids_);
   } else {
-    arguments.Number(belief.horizon);
+    arguments.Number(snapshot.horizon);
     arguments.Number(
         microseconds(std::min(options_.times.lease, options_.times.max_lease)).count());
     arguments.Number(owned.size());
@@ -146,12 +146,12 @@ Result<bool> RedisWindow::ReadIds(std::span<const Request> requests, const Left&
   }
   for (size_t row = 0; row < first.size(); row++) {
     arguments.Add(ids.digests()[row]);
-    Offer(requests[asked[first[row]]], belief, arguments);
+    FastPathArguments(requests[asked[first[row]]], snapshot, arguments);
   }
   const int replicas = AnyKept(requests, asked) ? options_.replicas : 0;
   const BootTime began = BootNow();
   const auto answer =
-      TryRun(kSettles<Request> ? scripts_.settle : scripts_.look, belief, arguments, replicas);
+      TryRun(kSettles<Request> ? scripts_.settle : scripts_.look, snapshot, arguments, replicas);
   if (!answer) {
     Error error = answer.error();
     const bool only_reads = !kSettles<Request> && !std::is_same_v<Request, ClaimRequest>;
@@ -165,12 +165,12 @@ Result<bool> RedisWindow::ReadIds(std::span<const Request> requests, const Left&
       !loaded) {
     return loaded.error();
   }
-  NoteCount(belief, ids.count(), ids.AnyMade(), ids.horizon_millis());
+  NoteCount(snapshot, ids.count(), ids.AnyMade(), ids.horizon_millis());
   reports_.NoteClock(ids.server_time().time_since_epoch().count(), began);
   return true;
 }
 
-Result<std::vector<size_t>> RedisWindow::Write(const ServerSnapshot& belief, RedisIds& ids,
+Result<std::vector<size_t>> RedisWindow::Write(const ServerSnapshot& snapshot, RedisIds& ids,
                                                bool& wrote) {
   ScriptArguments arguments;
   arguments.Add(bucket_ids_);
@@ -179,14 +179,14 @@ Result<std::vector<size_t>> RedisWindow::Write(const ServerSnapshot& belief, Red
     return rows;
   }
   const int replicas = ids.AnyWithoutPartition(rows) ? options_.replicas : 0;
-  const auto answer = TryRun(scripts_.write, belief, arguments, replicas);
+  const auto answer = TryRun(scripts_.write, snapshot, arguments, replicas);
   if (!answer) {
     return answer.error();
   }
   if (!*answer || **answer == "A") {
     return rows;
   }
-  const auto written = TakeWritten(belief, **answer);
+  const auto written = TakeWritten(snapshot, **answer);
   if (!written || written->size() != rows.size()) {
     return written ? RedisStrange() : written.error();
   }
@@ -204,16 +204,16 @@ template <class Request, class Reply>
 Result<RedisWindow::Left> RedisWindow::ApplyOnce(std::span<const Request> requests,
                                                  const Left& asked, std::span<Reply> replies,
                                                  bool& wrote) {
-  const auto belief = Believe(PartitionsOf(requests));
-  if (!belief) {
-    return belief.error();
+  const auto snapshot = SnapshotFor(PartitionsOf(requests));
+  if (!snapshot) {
+    return snapshot.error();
   }
-  RedisIds ids(*options_.level, options_.times, belief->scope->secret, options_.remember);
+  RedisIds ids(*options_.level, options_.times, snapshot->scope->secret, options_.remember);
   for (const size_t i : asked) {
     ids.Add(IdOf(requests[i]));
   }
   ids.Seal();
-  const auto read = ReadIds(requests, asked, *belief, ids);
+  const auto read = ReadIds(requests, asked, *snapshot, ids);
   if (!read || !*read) {
     return read ? Result<Left>(asked) : read.error();
   }
@@ -240,12 +240,12 @@ Result<RedisWindow::Left> RedisWindow::ApplyOnce(std::span<const Request> reques
     }
     ids.engine().One(request, ids.At(k), replies[asked[k]]);
   }
-  const auto rows = Write(*belief, ids, wrote);
+  const auto rows = Write(*snapshot, ids, wrote);
   if (!rows) {
     return rows.error();
   }
   // The answers may show a loss, of these scripts or of others at the same time.
-  if (const auto still = Believe(PartitionsOf(requests)); !still) {
+  if (const auto still = SnapshotFor(PartitionsOf(requests)); !still) {
     return still.error();
   }
   Left left;
@@ -341,25 +341,25 @@ Status RedisWindow::ForgetByHand(std::span<const std::string_view> ids,
       return Error{Code::kUnavailable, done > 0 ? Effect::kUnknown : Effect::kNone,
                    "Redis loses its data again and again"};
     }
-    const auto belief = Believe({});
-    if (!belief) {
-      return belief.error();
+    const auto snapshot = SnapshotFor({});
+    if (!snapshot) {
+      return snapshot.error();
     }
     const size_t count = std::min(ids.size() - done, kMostIds);
     ScriptArguments arguments;
     arguments.Add(bucket_ids_);
-    IdDigester digester(belief->scope->secret);
+    IdDigester digester(snapshot->scope->secret);
     for (size_t i = 0; i < count; i++) {
       arguments.Keep(RedisIds::DigestOf(ids[done + i], digester));
     }
-    const auto answer = TryRun(scripts_.forget, *belief, arguments);
+    const auto answer = TryRun(scripts_.forget, *snapshot, arguments);
     if (!answer) {
       return answer.error();
     }
     if (!*answer) {
       continue;
     }
-    const auto gone = TakeWritten(*belief, **answer);
+    const auto gone = TakeWritten(*snapshot, **answer);
     if (!gone || gone->size() != count) {
       return gone ? RedisStrange() : gone.error();
     }

@@ -90,10 +90,10 @@ class RedisWindow final : public Window {
   int64_t server_micros() const { return server_micros_; }
   // Tells one announcement from an earlier one of the same owner.
   uint64_t NextAnnouncement() { return ++announcements_; }
-  // kRegressed: one of them was opened before the server lost changes.
-  Result<ServerSnapshot> Believe(std::span<const Partition> partitions);
-  // The text that a script answers, until the store is as it is believed to be. `under`: the belief
-  // that the answer rests on.
+  // kLostWrites: one of them was opened before the server lost changes.
+  Result<ServerSnapshot> SnapshotFor(std::span<const Partition> partitions);
+  // The text that a script answers, until the store is as in the snapshot. The answer rests on
+  // `under`.
   Result<std::string> RunFor(std::span<const Partition> partitions, const RedisScript& script,
                              const ScriptArguments& arguments, int replicas = 0,
                              ServerSnapshot* under = nullptr);
@@ -129,7 +129,8 @@ class RedisWindow final : public Window {
   Status CheckRights();
 
   // The text that a script answers; none: the store has lost changes, which is noted now.
-  Result<std::optional<std::string>> TryRun(const RedisScript& script, const ServerSnapshot& belief,
+  Result<std::optional<std::string>> TryRun(const RedisScript& script,
+                                            const ServerSnapshot& snapshot,
                                             const ScriptArguments& arguments, int replicas = 0);
   // The answers of a script, and of a wait for its changes.
   Result<std::vector<RedisReply>> RunAndWait(const RedisScript& script,
@@ -137,15 +138,15 @@ class RedisWindow final : public Window {
   // The text that a script answers, which so many replicas have then.
   Result<std::string> Run(const RedisScript& script, const RedisCommand& arguments,
                           int replicas = 0);
-  Status NoteLoss(const ServerSnapshot& belief, std::string_view answer);
-  // The store of the belief goes on, but with less.
+  Status NoteLoss(const ServerSnapshot& snapshot, std::string_view answer);
+  // The store of the snapshot goes on, but with less.
   void CountLoss(uint64_t count) REQUIRES(mutex_);
-  // Takes the news of the store in an answer. False: it has lost changes since the belief was read,
-  // so no answer may rest on it.
-  bool NoteCount(const ServerSnapshot& belief, uint64_t count, bool change,
+  // Takes the news of the store in an answer. False: it has lost changes since the snapshot, so no
+  // answer may rest on that.
+  bool NoteCount(const ServerSnapshot& snapshot, uint64_t count, bool change,
                  std::optional<uint64_t> horizon);
   // Of "W", count, and a 1 for each id that was changed.
-  Result<std::string_view> TakeWritten(const ServerSnapshot& belief, std::string_view answer);
+  Result<std::string_view> TakeWritten(const ServerSnapshot& snapshot, std::string_view answer);
 
   template <class Request, class Reply>
   Status Apply(std::span<const Request> requests, std::span<Reply> replies);
@@ -157,12 +158,12 @@ class RedisWindow final : public Window {
   // The first script of a call. False: changes were lost.
   template <class Request>
   Result<bool> ReadIds(std::span<const Request> requests, const Left& asked,
-                       const ServerSnapshot& belief, RedisIds& ids);
+                       const ServerSnapshot& snapshot, RedisIds& ids);
   // The second one. The rows that were not written. It does not say whether changes were lost.
-  Result<std::vector<size_t>> Write(const ServerSnapshot& belief, RedisIds& ids, bool& wrote);
+  Result<std::vector<size_t>> Write(const ServerSnapshot& snapshot, RedisIds& ids, bool& wrote);
   template <class Request>
-  void Offer(const Request& request, const ServerSnapshot& belief,
-             ScriptArguments& arguments) const;
+  void FastPathArguments(const Request& request, const ServerSnapshot& snapshot,
+                         ScriptArguments& arguments) const;
 
   // At most `steps` of a sweep, until `until`; how many ids went.
   Result<uint64_t> Sweep(int steps, BootTime until, bool force);
@@ -178,8 +179,8 @@ class RedisWindow final : public Window {
   StoreGuard guarded_{"Redis"};
 
   Mutex mutex_;
-  ServerSnapshot belief_ GUARDED_BY(mutex_);
-  AnsweredCounts counts_ GUARDED_BY(mutex_);          // of the store of belief_
+  ServerSnapshot snapshot_ GUARDED_BY(mutex_);
+  AnsweredCounts counts_ GUARDED_BY(mutex_);          // of the store of snapshot_
   BootTime answered_ GUARDED_BY(mutex_) = BootNow();  // the last time
   std::atomic<int64_t> server_micros_{0};
   std::atomic<milliseconds> kept_{milliseconds::max()};

@@ -176,7 +176,7 @@ Result<std::unique_ptr<RedisWindow>> RedisWindow::OpenAt(std::string_view addres
   }
   judge->Opened();
   MutexLock lock(window->mutex_);
-  window->belief_.scope = std::move(found->scope);
+  window->snapshot_.scope = std::move(found->scope);
   return window;
 }
 
@@ -356,32 +356,33 @@ Result<RememberTimes> RedisWindow::Remember(RememberChange change) {
   return fits ? Result<RememberTimes>(found->remembers) : fits.error();
 }
 
-Result<RedisWindow::ServerSnapshot> RedisWindow::Believe(std::span<const Partition> partitions) {
+Result<RedisWindow::ServerSnapshot> RedisWindow::SnapshotFor(
+    std::span<const Partition> partitions) {
   MutexLock lock(mutex_);
   for (const Partition& partition : partitions) {
     const auto found = opened_.find(partition);
-    if (found != opened_.end() && found->second != belief_.losses) {
-      return Error{Code::kRegressed, Effect::kNone,
+    if (found != opened_.end() && found->second != snapshot_.losses) {
+      return Error{Code::kLostWrites, Effect::kNone,
                    "Redis has lost changes that it had acknowledged"};
     }
   }
-  return belief_;
+  return snapshot_;
 }
 
 Result<std::optional<std::string>> RedisWindow::TryRun(const RedisScript& script,
-                                                       const ServerSnapshot& belief,
+                                                       const ServerSnapshot& snapshot,
                                                        const ScriptArguments& arguments,
                                                        int replicas) {
   std::string count;
   {
-    // Not the count of the belief: others were answered since.
+    // Not the count of the snapshot: others were answered since.
     MutexLock lock(mutex_);
-    if (belief_.losses != belief.losses) {
+    if (snapshot_.losses != snapshot.losses) {
       return std::optional<std::string>();
     }
     count = std::to_string(counts_.newest());
   }
-  RedisCommand all{key_, belief.scope->incarnation, count, process_};
+  RedisCommand all{key_, snapshot.scope->incarnation, count, process_};
   all.insert(all.end(), arguments.views().begin(), arguments.views().end());
   auto answer = Run(script, all, replicas);
   if (!answer) {
@@ -390,7 +391,7 @@ Result<std::optional<std::string>> RedisWindow::TryRun(const RedisScript& script
   if (!answer->starts_with('L')) {
     return std::optional<std::string>(*std::move(answer));
   }
-  if (Status noted = NoteLoss(belief, *answer); !noted) {
+  if (Status noted = NoteLoss(snapshot, *answer); !noted) {
     return noted.error();
   }
   return std::optional<std::string>();
@@ -401,26 +402,26 @@ Result<std::string> RedisWindow::RunFor(std::span<const Partition> partitions,
                                         int replicas, ServerSnapshot* under) {
   bool made = false;
   for (int i = 0; i < kRunTries; i++) {
-    const auto belief = Believe(partitions);
-    if (!belief) {
-      Error error = belief.error();
+    const auto snapshot = SnapshotFor(partitions);
+    if (!snapshot) {
+      Error error = snapshot.error();
       error.effect = made ? Effect::kUnknown : error.effect;
       return error;
     }
-    auto answer = TryRun(script, *belief, arguments, replicas);
+    auto answer = TryRun(script, *snapshot, arguments, replicas);
     if (!answer) {
       Error error = answer.error();
       error.effect = made ? Effect::kUnknown : error.effect;
       return error;
     }
     if (under != nullptr) {
-      *under = *belief;
+      *under = *snapshot;
     }
     if (*answer) {
       PackedReader reader(**answer);
       const bool counts = std::string_view("KRW").find(reader.Bytes(1)) != std::string_view::npos;
       const uint64_t count = reader.Number(8);
-      if (!counts || !reader.good() || NoteCount(*belief, count, /*change=*/true, std::nullopt)) {
+      if (!counts || !reader.good() || NoteCount(*snapshot, count, /*change=*/true, std::nullopt)) {
         return **std::move(answer);
       }
       made = true;
@@ -432,15 +433,15 @@ Result<std::string> RedisWindow::RunFor(std::span<const Partition> partitions,
 
 // An incarnation that is another one or gone: all is lost, and the secret with it. Calls overlap,
 // so one of them counts the loss.
-Status RedisWindow::NoteLoss(const ServerSnapshot& belief, std::string_view answer) {
+Status RedisWindow::NoteLoss(const ServerSnapshot& snapshot, std::string_view answer) {
   PackedReader reader(answer.substr(1));
   const uint64_t count = reader.Number(8);
   {
     MutexLock lock(mutex_);
-    if (belief_.losses != belief.losses) {
+    if (snapshot_.losses != snapshot.losses) {
       return {};
     }
-    if (reader.good() && reader.rest() == belief.scope->incarnation) {
+    if (reader.good() && reader.rest() == snapshot.scope->incarnation) {
       CountLoss(count);
       return {};
     }
@@ -453,8 +454,8 @@ Status RedisWindow::NoteLoss(const ServerSnapshot& belief, std::string_view answ
   if (!found) {
     // The next call must not take the store for whole.
     MutexLock lock(mutex_);
-    if (belief_.losses == belief.losses) {
-      belief_.losses++;
+    if (snapshot_.losses == snapshot.losses) {
+      snapshot_.losses++;
     }
     // A scope that is expected and not there is waited for: no request of this process is wrong.
     const Code code = found.error().code;
@@ -462,10 +463,10 @@ Status RedisWindow::NoteLoss(const ServerSnapshot& belief, std::string_view answ
     return Error{waits ? Code::kUnavailable : code, Effect::kNone, found.error().message};
   }
   MutexLock lock(mutex_);
-  if (belief_.losses == belief.losses) {
-    belief_.scope = std::move(found->scope);
-    belief_.horizon = 0;
-    belief_.losses++;
+  if (snapshot_.losses == snapshot.losses) {
+    snapshot_.scope = std::move(found->scope);
+    snapshot_.horizon = 0;
+    snapshot_.losses++;
     gone_ = false;
     counts_.Restart(0);
   }
@@ -478,17 +479,17 @@ void RedisWindow::CountLoss(uint64_t count) {
   } else {
     reports_.Proven();
   }
-  belief_.losses++;
-  belief_.horizon = 0;
+  snapshot_.losses++;
+  snapshot_.horizon = 0;
   counts_.Restart(count);
 }
 
 // A script refuses a store that has less than the call knew of. A call that waited for its
 // connection knew of less than others were answered meanwhile: its own count tells then.
-bool RedisWindow::NoteCount(const ServerSnapshot& belief, uint64_t count, bool change,
+bool RedisWindow::NoteCount(const ServerSnapshot& snapshot, uint64_t count, bool change,
                             std::optional<uint64_t> horizon) {
   MutexLock lock(mutex_);
-  if (belief_.losses != belief.losses) {
+  if (snapshot_.losses != snapshot.losses) {
     return false;
   }
   answered_ = BootNow();
@@ -497,11 +498,11 @@ bool RedisWindow::NoteCount(const ServerSnapshot& belief, uint64_t count, bool c
     CountLoss(count);
     return false;
   }
-  belief_.horizon = horizon.value_or(belief_.horizon);
+  snapshot_.horizon = horizon.value_or(snapshot_.horizon);
   return true;
 }
 
-Result<std::string_view> RedisWindow::TakeWritten(const ServerSnapshot& belief,
+Result<std::string_view> RedisWindow::TakeWritten(const ServerSnapshot& snapshot,
                                                   std::string_view answer) {
   PackedReader reader(answer);
   const bool written = reader.Bytes(1) == "W";
@@ -509,7 +510,7 @@ Result<std::string_view> RedisWindow::TakeWritten(const ServerSnapshot& belief,
   if (!written || !reader.good()) {
     return RedisStrange();
   }
-  NoteCount(belief, count, reader.rest().find('1') != std::string_view::npos, std::nullopt);
+  NoteCount(snapshot, count, reader.rest().find('1') != std::string_view::npos, std::nullopt);
   return reader.rest();
 }
 

@@ -169,7 +169,7 @@ Status RedisWindow::Announce(std::span<const Announcement> announcements) {
     arguments.Number(one.to);
     arguments.Number(one.offset);
     arguments.Add(one.metadata);
-    arguments.Add(one.whole ? "1" : "0");
+    arguments.Add(one.complete ? "1" : "0");
   }
   if (announcements.empty()) {
     return {};

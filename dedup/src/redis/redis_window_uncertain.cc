@@ -52,11 +52,11 @@ Status RedisWindow::RecordUncertain(std::span<const UncertainCall> calls) {
   for (size_t done = 0; done < calls.size();) {
     const std::span<const UncertainCall> some =
         calls.subspan(done, std::min(kMostCalls, calls.size() - done));
-    auto belief = Believe({});
-    if (!belief) {
-      return belief.error();
+    auto snapshot = SnapshotFor({});
+    if (!snapshot) {
+      return snapshot.error();
     }
-    IdDigester digester(belief->scope->secret);
+    IdDigester digester(snapshot->scope->secret);
     ScriptArguments arguments;
     arguments.Add(kept);
     for (const UncertainCall& call : some) {
@@ -66,8 +66,8 @@ Status RedisWindow::RecordUncertain(std::span<const UncertainCall> calls) {
       arguments.Keep(at);
       arguments.Number(call.attempt);
     }
-    const auto answer = RunFor({}, scripts_.uncertain, arguments, options_.replicas, &*belief);
-    const auto taken = answer ? TakeWritten(*belief, *answer) : answer.error();
+    const auto answer = RunFor({}, scripts_.uncertain, arguments, options_.replicas, &*snapshot);
+    const auto taken = answer ? TakeWritten(*snapshot, *answer) : answer.error();
     if (!taken) {
       return taken.error();
     }
@@ -118,11 +118,11 @@ Result<std::vector<UncertainRecord>> RedisWindow::ListUncertain(WallTime since) 
 
 Status RedisWindow::MarkUncertain(std::span<const std::string_view> ids,
                                   std::span<MarkerView> views) {
-  const auto belief = Believe({});
-  if (!belief || ids.empty()) {
-    return belief ? Status() : Status(belief.error());
+  const auto snapshot = SnapshotFor({});
+  if (!snapshot || ids.empty()) {
+    return snapshot ? Status() : Status(snapshot.error());
   }
-  IdDigester digester(belief->scope->secret);
+  IdDigester digester(snapshot->scope->secret);
   std::vector<std::string> digests;
   for (const std::string_view id : ids) {
     digests.push_back(RedisIds::DigestOf(id, digester));

@@ -36,7 +36,7 @@ std::string RunPart(std::string_view clock) {
   return text;
 }
 
-std::string WholeScript(std::string_view clock, std::string_view body, bool files = false) {
+std::string CompleteScript(std::string_view clock, std::string_view body, bool files = false) {
   std::string text = RunPart(clock).append(kPreambleLua);
   text.append(files ? kFilingLua : "").append(body);
   return text;
@@ -45,18 +45,18 @@ std::string WholeScript(std::string_view clock, std::string_view body, bool file
 }  // namespace
 
 WindowScripts::WindowScripts(std::string_view clock)
-    : look(WholeScript(clock, kLookLua)),
-      settle(WholeScript(clock, kSettleLua, /*files=*/true)),
-      write(WholeScript(clock, kWriteLua, /*files=*/true)),
-      forget(WholeScript(clock, kForgetLua, /*files=*/true)),
-      owner_epoch(WholeScript(clock, kOwnerEpochLua)),
-      open(WholeScript(clock, kOpenLua)),
-      announce(WholeScript(clock, kAnnounceLua)),
-      committed(WholeScript(clock, kCommittedLua)),
-      sweep(WholeScript(clock, kSweepLua)),
-      uncertain(WholeScript(clock, kUncertainLua)),
-      append(WholeScript(clock, kAppendLua)),
-      trim(WholeScript(clock, kTrimLua)),
+    : look(CompleteScript(clock, kLookLua)),
+      settle(CompleteScript(clock, kSettleLua, /*files=*/true)),
+      write(CompleteScript(clock, kWriteLua, /*files=*/true)),
+      forget(CompleteScript(clock, kForgetLua, /*files=*/true)),
+      owner_epoch(CompleteScript(clock, kOwnerEpochLua)),
+      open(CompleteScript(clock, kOpenLua)),
+      announce(CompleteScript(clock, kAnnounceLua)),
+      committed(CompleteScript(clock, kCommittedLua)),
+      sweep(CompleteScript(clock, kSweepLua)),
+      uncertain(CompleteScript(clock, kUncertainLua)),
+      append(CompleteScript(clock, kAppendLua)),
+      trim(CompleteScript(clock, kTrimLua)),
       scope(RunPart(clock).append(kScopeLua)),
       rights(kRightsLua) {}
 

@@ -72,7 +72,7 @@ class Show {
   // Serves the writers until `done`, or until an end of the time, which is an error.
   template <class Done>
   Status Until(milliseconds longest, std::string_view what, Done done);
-  void Tell(const std::string& text) { screen_.Line(Clock() + text); }
+  void PrintLine(const std::string& text) { screen_.Line(Clock() + text); }
   std::string Clock() const;
 
   const ShowOptions options_;
@@ -164,8 +164,8 @@ Status Show::Prepare(const std::filesystem::path& programs) {
                             .directory = dir_->path(),
                             .brokers = broker_->address(),
                             .database = postgres_->address()});
-  Tell("PostgreSQL and a broker are up; " + std::to_string(Crew::kWriters) +
-       " writers start, each on a directory of its own");
+  PrintLine("PostgreSQL and a broker are up; " + std::to_string(Crew::kWriters) +
+            " writers start, each on a directory of its own");
   return crew_->Start();
 }
 
@@ -182,9 +182,9 @@ Status Show::KillWhenDue(BootTime now) {
     const auto victim = static_cast<size_t>(Draw(0, Crew::kWriters - 1));
     if (crew_->Running(victim)) {
       crew_->Kill(victim, now + milliseconds(Draw(0, kMostAwayMs)));
-      Tell("writer " + std::to_string(victim + 1) + " is killed (SIGKILL); " +
-           Grouped(traffic_->settlements()) + " settlements are sent, " + Grouped(Booked()) +
-           " booked");
+      PrintLine("writer " + std::to_string(victim + 1) + " is killed (SIGKILL); " +
+                Grouped(traffic_->settlements()) + " settlements are sent, " + Grouped(Booked()) +
+                " booked");
     }
     next_kill_ = now + milliseconds(Draw(kLeastKillMs, kMostKillMs));
   }
@@ -201,7 +201,7 @@ Status Show::CloseByTwo() {
     }
     closers_.push_back(*std::move(closer));
   }
-  Tell("two processes close the day " + day);
+  PrintLine("two processes close the day " + day);
   return {};
 }
 
@@ -251,9 +251,9 @@ bool Show::Drained() {
 }
 
 Status Show::Drain() {
-  Tell("no more kills after " + std::to_string(crew_->kills()) + "; " +
-       Grouped(traffic_->settlements()) + " settlements and " + Grouped(traffic_->copies()) +
-       " copies are sent, " + Grouped(Booked()) + " booked");
+  PrintLine("no more kills after " + std::to_string(crew_->kills()) + "; " +
+            Grouped(traffic_->settlements()) + " settlements and " + Grouped(traffic_->copies()) +
+            " copies are sent, " + Grouped(Booked()) + " booked");
   if (const Status drained = Until(kDrain, "the rest of the work", [&] { return Drained(); });
       !drained) {
     return drained;
@@ -263,7 +263,7 @@ Status Show::Drain() {
       return Broken("a process that closes the day did not end in order");
     }
   }
-  Tell("all is handled and committed; the writers leave");
+  PrintLine("all is handled and committed; the writers leave");
   return crew_->Leave();
 }
 

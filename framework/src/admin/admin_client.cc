@@ -73,7 +73,7 @@ class Conversation {
         switch (answer.Take(std::string_view(bytes).substr(0, static_cast<size_t>(got)))) {
           case FrameReader::State::kPartial:
             break;
-          case FrameReader::State::kWhole:
+          case FrameReader::State::kComplete:
             return std::string(answer.body());
           case FrameReader::State::kTooLong:
             return Error{Code::kCorrupt, Effect::kUnknown,
@@ -100,7 +100,7 @@ class Conversation {
         stat(FolderOrHere(path_).c_str(), &folder) != 0) {
       return NoConversation(path_, errno);
     }
-    if (MayBelieve(server.uid, geteuid(), folder)) {
+    if (MayTrust(server.uid, geteuid(), folder)) {
       return {};
     }
     return Error{

@@ -40,7 +40,7 @@ void AdminConnection::Read(AdminCommands& commands, const Clock& clock, millisec
         Refuse("a request of " + std::to_string(request_.announced()) + " bytes; at most " +
                std::to_string(kMostRequest) + " are taken");
         return;
-      case FrameReader::State::kWhole:
+      case FrameReader::State::kComplete:
         Say(commands.Answer(request_.body(), peer_));
         deadline_ = clock.Boot() + patience;
         return;

@@ -36,7 +36,7 @@ Result<std::unique_ptr<AdminSocket>> AdminSocket::Open(const AdminOptions& optio
   std::error_code failed;  // the working directory is gone, as a rule
   const std::filesystem::path path = std::filesystem::absolute(options.socket, failed);
   if (subject.window != nullptr && !failed) {
-    subject.window->OfferSocket(path);
+    subject.window->SetAdminSocket(path);
   }
   Log(LogLevel::kInfo, "admin", "the service can be asked", {{"socket", options.socket}});
   return std::unique_ptr<AdminSocket>(*std::move(server));

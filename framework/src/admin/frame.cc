@@ -40,7 +40,7 @@ FrameReader::State FrameReader::Take(std::string_view bytes) {
     return State::kTooLong;
   }
   bytes_.append(bytes.substr(0, whole - bytes_.size()));
-  return bytes_.size() == whole ? State::kWhole : State::kPartial;
+  return bytes_.size() == whole ? State::kComplete : State::kPartial;
 }
 
 }  // namespace oncemq

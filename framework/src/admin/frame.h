@@ -26,12 +26,12 @@ class FrameReader {
  public:
   explicit FrameReader(size_t most) : most_(most) {}
 
-  enum class State : uint8_t { kPartial, kWhole, kTooLong };
+  enum class State : uint8_t { kPartial, kComplete, kTooLong };
   // Bytes as they come; those behind the frame are dropped.
   State Take(std::string_view bytes);
   // How many bytes the body has, once the head is there.
   size_t announced() const;
-  // With kWhole.
+  // With kComplete.
   std::string_view body() const { return std::string_view(bytes_).substr(kFrameHead); }
   size_t taken() const { return bytes_.size(); }
 

@@ -21,7 +21,7 @@ inline bool OthersMayReplaceIn(const struct stat& folder, uid_t user) {
 // Whether `user` may believe what `server` says at a socket in this directory: itself and root.
 // Root asks the services of others too: each in a directory that is the service's own, where nobody
 // else can have put its socket.
-inline bool MayBelieve(uid_t server, uid_t user, const struct stat& folder) {
+inline bool MayTrust(uid_t server, uid_t user, const struct stat& folder) {
   if (server == user || server == 0) {
     return true;
   }

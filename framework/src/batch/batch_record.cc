@@ -36,13 +36,13 @@ void BatchMachine::Completed(const Status& status) {
   }
   const bool invalid = !status && status.error().code == Code::kInvalid;
   if (singly_) {
-    if (invalid && !settlements_[alone_].text.empty()) {
-      DropResult(alone_);  // all else that is in the request was good enough for the claim
+    if (invalid && !settlements_[single_].text.empty()) {
+      DropResult(single_);  // all else that is in the request was good enough for the claim
       completions_.clear();
-      return AddCompletion(alone_);
+      return AddCompletion(single_);
     }
-    CompletedOne(alone_, status, changes_[0]);
-    return CompleteNext(alone_ + 1);
+    CompletedOne(single_, status, changes_[0]);
+    return CompleteNext(single_ + 1);
   }
   // One request that the window does not take must not keep the others from their markers.
   if (invalid) {
@@ -103,9 +103,9 @@ void BatchMachine::LoseEffect(size_t i, microseconds wait) {
 
 void BatchMachine::CompleteNext(size_t from) {
   completions_.clear();
-  for (alone_ = from; alone_ < items_.size(); alone_++) {
-    if (progress_[alone_].part == Part::kComplete) {
-      return AddCompletion(alone_);
+  for (single_ = from; single_ < items_.size(); single_++) {
+    if (progress_[single_].part == Part::kComplete) {
+      return AddCompletion(single_);
     }
   }
   JournalRefused();

@@ -102,7 +102,7 @@ void SayDisk(const ServiceOptions& options, GuaranteeText& limits, GuaranteeText
       options,
       {.twice = runtime.one_host ? ClaimedWork(runtime, "The store", "Where the store is lost too")
                                  : UnprovenWork(runtime) + ", and for what was running.",
-       .told = runtime.one_host,
+       .reported = runtime.one_host,
        .known_while = "a partition stays on this host, with its store",
        .atomic = SayDiskAtomic},
       limits, holds);

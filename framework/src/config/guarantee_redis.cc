@@ -25,7 +25,7 @@ void SayKeys(const ServiceOptions& options, GuaranteeText& text) {
 }
 
 // By a restart, a failover, FLUSHALL and deletions.
-void SayLostChanges(const ServiceOptions& options, GuaranteeText& text) {
+void SayLostWrites(const ServiceOptions& options, GuaranteeText& text) {
   const int replicas = options.redis.replicas;
   text.Say(
       "Redis answers before its disk has the change. A restart takes all of the window where "
@@ -61,7 +61,7 @@ void SayLostChanges(const ServiceOptions& options, GuaranteeText& text) {
 
 void SayRedis(const ServiceOptions& options, GuaranteeText& limits, GuaranteeText& holds) {
   SayKeys(options, limits);
-  SayLostChanges(options, limits);
+  SayLostWrites(options, limits);
   const RedisWindowOptions& window = options.redis;
   SayServer(options,
             {.subject = "Redis",

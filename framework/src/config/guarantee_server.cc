@@ -71,7 +71,7 @@ void SayServer(const ServiceOptions& options, const ServerTerms& terms, Guarante
   SayLevel(options,
            {.twice = ClaimedWork(options.runtime, terms.subject,
                                  "Where " + terms.server + " has lost changes"),
-            .told = true,
+            .reported = true,
             .known_while = terms.server + " keeps what it has answered",
             .atomic = terms.atomic},
            limits, holds);

@@ -72,16 +72,16 @@ struct LevelTerms {
   // Opaque: the calls that may run twice after an unclean end.
   std::string twice;
   // Opaque: the next owner finds in the window which calls may have run.
-  bool told = false;
+  bool reported = false;
   // Opaque: as long as this is so, copies are recognised.
   std::string_view known_while;
   // Says the level atomic; nullptr: no such window carries it.
   void (*atomic)(GuaranteeText& limits, GuaranteeText& holds) = nullptr;
 };
 
-// The claims that an unclean end leaves open, where the next owner has the same window. `teller`:
+// The claims that an unclean end leaves open, where the next owner has the same window. `reporter`:
 // the part that knows them, `lost`: the case in which it does not.
-std::string ClaimedWork(const RuntimeOptions& runtime, std::string_view teller,
+std::string ClaimedWork(const RuntimeOptions& runtime, std::string_view reporter,
                         std::string_view lost);
 
 void SayLevel(const ServiceOptions& options, const LevelTerms& terms, GuaranteeText& limits,

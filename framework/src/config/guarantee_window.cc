@@ -34,7 +34,7 @@ void SayOpaque(const RuntimeOptions& runtime, const LevelTerms& terms, Guarantee
       "Level opaque: nobody can check the effect, so it happens at least once. After an "
       "unclean end it may happen twice for " +
       terms.twice);
-  if (!terms.told) {
+  if (!terms.reported) {
     limits.Say(
         "The next owner cannot know which of it ran. It counts all of it as uncertain, which is "
         "an upper bound, and tells the handler before each call: `uncertain()` is true, "
@@ -77,12 +77,12 @@ std::string UnprovenWork(const RuntimeOptions& runtime) {
          " for a partition that moves), and what had no room in its map";
 }
 
-std::string ClaimedWork(const RuntimeOptions& runtime, std::string_view teller,
+std::string ClaimedWork(const RuntimeOptions& runtime, std::string_view reporter,
                         std::string_view lost) {
   return "what was claimed and not finished: up to " + std::to_string(runtime.core.batch) +
          " messages of each worker (`limits.batch`), those too whose handler had ended, since a "
          "batch is finished as a whole. " +
-         std::string(teller) + " tells it, and it is counted as uncertain. " + std::string(lost) +
+         std::string(reporter) + " tells it, and it is counted as uncertain. " + std::string(lost) +
          ", it is " + UnprovenWork(runtime) + ", and for what was running.";
 }
 

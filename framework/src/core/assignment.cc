@@ -181,7 +181,7 @@ Result<Assignment> ResolveAssignment(const CommittedPosition& committed, const L
 void WindowKnowsSuspects(AssignFacts& facts) {
   // A list of a clean end is short, and names also messages of which that owner could not know.
   if (!facts.metadata.clean) {
-    facts.told_below = facts.metadata.inherited;
+    facts.reported_below = facts.metadata.inherited;
   }
 }
 

@@ -35,10 +35,10 @@ OffsetMap RestOf(const OffsetMap& map, int64_t offset) {
 }
 
 // One above the last suspect of which the window does not know.
-int64_t ToldTo(const AssignFacts& facts) {
+int64_t ReportedTo(const AssignFacts& facts) {
   int64_t to = 0;
   for (const OffsetMap::Range& range : facts.suspects.ranges()) {
-    to = range.from < facts.told_below ? std::min(range.to, facts.told_below) : to;
+    to = range.from < facts.reported_below ? std::min(range.to, facts.reported_below) : to;
   }
   return to;
 }
@@ -80,7 +80,7 @@ void PartitionState::Assign(const AssignFacts& facts, BootTime now, Actions& act
   facts_ = facts;
   frontier_.Start(facts.start, facts.metadata.map, facts.metadata.not_done, facts.metadata.totals);
   log_times.Start();
-  told_to_ = options_.suspects ? ToldTo(facts) : 0;
+  reported_to_ = options_.suspects ? ReportedTo(facts) : 0;
   reserve_.Start(facts.start,
                  facts.suspects.empty() ? facts.start : facts.suspects.ranges().back().to);
   uncertain_offsets.clear();
@@ -388,7 +388,7 @@ void PartitionState::CallUnclean(int64_t bound) {
   CommitMetadata& metadata = WithoutBegun(facts_.metadata, false);
   if (options_.suspects) {
     metadata.reserved = bound;
-    metadata.inherited = frontier_.Advance() < told_to_ ? std::min(told_to_, bound) : 0;
+    metadata.inherited = frontier_.Advance() < reported_to_ ? std::min(reported_to_, bound) : 0;
   }
 }
 

@@ -48,7 +48,7 @@ class PartitionState {
 
   bool MayAdmit() const { return phase_ == PartitionPhase::kActive && !halted_; }
   // More finished work than a commit can tell of, where nothing else tells of it.
-  bool MapFull() const { return map_cut_ && options_.map_alone; }
+  bool MapFull() const { return map_cut_ && options_.relies_on_map; }
   bool MayRun(BootTime now) const { return MayAdmit() && now < safe_until_; }
   // Whether a commit that was acknowledged reserves the offset (rule 11).
   bool Reserves(int64_t offset) const { return !options_.suspects || reserve_.Covers(offset); }
@@ -61,7 +61,7 @@ class PartitionState {
   // An owner before us may have begun it, and the window does not know. A message without an id has
   // no marker in any window.
   bool Suspects(int64_t offset, bool has_id) const {
-    const bool unknown = offset < told_to_ || (options_.suspects && !has_id);
+    const bool unknown = offset < reported_to_ || (options_.suspects && !has_id);
     return unknown && facts_.suspects.Contains(offset);
   }
   bool Made(const CommitMetadata& commit) const {
@@ -89,7 +89,7 @@ class PartitionState {
   const AssignFacts& facts() const { return facts_; }
   // One above the last offset that handlers are to be told of; -1: the frontier has passed it.
   int64_t suspect_to() const {
-    return phase_ != PartitionPhase::kNone && frontier_.offset() < told_to_ ? told_to_ : -1;
+    return phase_ != PartitionPhase::kNone && frontier_.offset() < reported_to_ ? reported_to_ : -1;
   }
   Frontier& frontier() { return frontier_; }
   const Frontier& frontier() const { return frontier_; }
@@ -135,8 +135,8 @@ class PartitionState {
   PartitionPhase phase_ = PartitionPhase::kNone;
   uint32_t epoch_ = 0;
   Reserve reserve_;
-  int64_t told_to_ = 0;   // no suspect that the handler is to be told of lies at or above it
-  int64_t begun_to_ = 0;  // one above all that the last commit of the assignment has to name
+  int64_t reported_to_ = 0;  // no suspect that the handler is to be told of lies at or above it
+  int64_t begun_to_ = 0;     // one above all that the last commit of the assignment has to name
   OwnerEpoch owner_epoch_ = 0;
   OwnerEpoch confirmed_owner_epoch_ = 0;  // the last one that an acknowledged commit has confirmed
   uint16_t raise_ = 0;                    // counts what owner_epoch_ has been

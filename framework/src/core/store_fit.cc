@@ -156,7 +156,7 @@ Status FitAtomic(const StoreKnowledge& known, bool continues, Assignment& assign
 
 // What an earlier assignment went on without, under `incomplete: run`. Nobody can tell whether all
 // of it is older than what the window remembers by now, so it is said, and stops nothing.
-void TellMissing(const StoreKnowledge& known, Assignment& assignment) {
+void NoteMissing(const StoreKnowledge& known, Assignment& assignment) {
   const int64_t since = assignment.facts.metadata.since;
   if (known.from > since) {
     assignment.AddNotice("the window does not know what lies in [" + std::to_string(since) + ", " +
@@ -170,14 +170,14 @@ Status FitFromLog(const StoreKnowledge& known, bool continues, const StoreRules&
                   Assignment& assignment) {
   AssignFacts& facts = assignment.facts;
   const bool has_all = continues && known.to >= facts.start;
-  assignment.window_lacks = !has_all || assignment.store_lost_writes;
+  assignment.missing_ids = !has_all || assignment.store_lost_writes;
   if (has_all) {
     // Else claims of handlers that ran are gone.
     if (!assignment.store_lost_writes && rules.keeps_claims) {
       WindowKnowsSuspects(facts);
     }
     facts.known_from = std::min(known.from, facts.start);
-    TellMissing(known, assignment);
+    NoteMissing(known, assignment);
     return {};
   }
   if (Used(known) && !continues) {
@@ -190,7 +190,7 @@ Status FitFromLog(const StoreKnowledge& known, bool continues, const StoreRules&
   if (continues && known.from < known.to && known.to >= plan.from && !compacted) {
     facts.read_from = known.to;
     facts.known_from = known.from;
-    TellMissing(known, assignment);
+    NoteMissing(known, assignment);
     return {};
   }
   if (plan.gap.empty()) {

@@ -16,7 +16,7 @@ struct CommittedReader::Shared {
   Shared(rd_kafka_t* handle, int wake_fd, milliseconds time, Call query_call)
       : client(handle), wake(wake_fd), within(time), call(std::move(query_call)) {}
 
-  void Tell(Answer answer) REQUIRES(mutex) {
+  void AddAnswer(Answer answer) REQUIRES(mutex) {
     answers.push_back(std::move(answer));
     if (wake >= 0) {
       // A full counter has rung already.
@@ -70,7 +70,7 @@ void CommittedReader::Query(uint64_t number, PartitionListPtr partitions) {
   }
   MutexLock lock(shared_->mutex);
   if (!thread_) {
-    shared_->Tell({.numbers = {number}, .found = std::move(partitions)});
+    shared_->AddAnswer({.numbers = {number}, .found = std::move(partitions)});
     return;
   }
   Answer& waiting = shared_->waiting;
@@ -119,7 +119,7 @@ void CommittedReader::Work(Shared& shared) {
     answer.code = shared.call(shared.client, answer.found.get(), Millis(shared.within));
     MutexLock lock(shared.mutex);
     if (!shared.ending) {
-      shared.Tell(std::move(answer));
+      shared.AddAnswer(std::move(answer));
     }
   }
 }

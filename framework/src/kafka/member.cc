@@ -80,8 +80,8 @@ void Member::Serve(SourceEvents& events) {
   group_.answered_early = false;
   commits_->Serve(events);
   UnassignWhenDrained();
-  const bool untold = group_.must_answer && close_queue_ == nullptr;  // its call has failed
-  if ((!unresolved_.empty() || untold) && clock_.Boot() >= resolve_at_) {
+  const bool unanswered = group_.must_answer && close_queue_ == nullptr;  // its call has failed
+  if ((!unresolved_.empty() || unanswered) && clock_.Boot() >= resolve_at_) {
     Resolve(events);
   }
 }
@@ -174,8 +174,8 @@ void Member::OnError(rd_kafka_event_t* event, SourceEvents& events) {
     contact_.Failed(text);
   }
   // Broken connections are in librdkafka's own log already, one line for each.
-  const bool told = code == RD_KAFKA_RESP_ERR__TRANSPORT || code == RD_KAFKA_RESP_ERR__RESOLVE;
-  Log(told ? LogLevel::kDebug : LogLevel::kWarn, "kafka", text,
+  const bool reported = code == RD_KAFKA_RESP_ERR__TRANSPORT || code == RD_KAFKA_RESP_ERR__RESOLVE;
+  Log(reported ? LogLevel::kDebug : LogLevel::kWarn, "kafka", text,
       {{"code", rd_kafka_err2name(code)}});
 }
 
@@ -265,7 +265,7 @@ void Member::Close() {
   committed_reader_.Stop();
   // librdkafka can't end while the group waits for an answer of ours.
   if (group_.must_answer) {
-    static_cast<void>(TellAssigned({}, true));
+    static_cast<void>(ApplyAssignment({}, true));
   }
   if (group_.revoking) {
     Unassign();

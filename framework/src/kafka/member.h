@@ -129,7 +129,7 @@ class Member {
   bool MayAnswerLater(PartitionId id, const Error& error);
   void Start(PartitionId id, int64_t read_from, int64_t start);
   // Where it fails, none of `fresh` is read.
-  Status TellAssigned(std::span<const PartitionId> fresh, bool first);
+  Status ApplyAssignment(std::span<const PartitionId> fresh, bool first);
   void PutBack(PartitionId id, const PartitionName& name, const Error& error);
   void UnassignWhenDrained();
   void Unassign();

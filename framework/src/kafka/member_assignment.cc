@@ -50,7 +50,7 @@ void Member::OnAssign(const rd_kafka_topic_partition_list_t& list, SourceEvents&
     not_begun_.clear();
   }
   if (group_.refusing) {
-    static_cast<void>(TellAssigned({}, true));  // Serve() repeats it
+    static_cast<void>(ApplyAssignment({}, true));  // Serve() repeats it
     return;
   }
   Log(LogLevel::kInfo, "kafka", "assigned", {{"partitions", list.cnt}});
@@ -121,9 +121,9 @@ void Member::Resolve(SourceEvents& events) {
     } else if (MayAnswerLater(queried[i], answers[i].error())) {
       unresolved_.push_back(queried[i]);
       NotBegun& waits = not_begun_[queried[i]];
-      const bool told = waits.why == answers[i].error().message;  // twice a second is too often
+      const bool logged = waits.why == answers[i].error().message;  // twice a second is too often
       waits = {names[i], answers[i].error().message, false};
-      if (!told) {  // all partitions have the same reason, as a rule
+      if (!logged) {  // all partitions have the same reason, as a rule
         LogSeldom(LogLevel::kWarn, "kafka",
                   "where a partition starts is not known yet: " + ToString(answers[i].error()),
                   {{"topic", names[i].topic}, {"partition", names[i].partition}});
@@ -138,7 +138,7 @@ void Member::Resolve(SourceEvents& events) {
     std::rotate(unresolved_.begin(), unresolved_.begin() + 1, unresolved_.end());
   }
   if (first || !fresh.empty()) {
-    const Status taken = TellAssigned(fresh, first);
+    const Status taken = ApplyAssignment(fresh, first);
     for (size_t i = 0; i < queried.size() && !taken; i++) {
       if (answers[i]) {
         PutBack(queried[i], names[i], taken.error());
@@ -194,7 +194,7 @@ void Member::Start(PartitionId id, int64_t read_from, int64_t start) {
 
 // `first`: the group waits for the call, and goes on waiting where it fails. Later, a whole
 // assignment is made anew, each partition from where it was read to.
-Status Member::TellAssigned(std::span<const PartitionId> fresh, bool first) {
+Status Member::ApplyAssignment(std::span<const PartitionId> fresh, bool first) {
   NoteLoss();
   Status taken;
   if (cooperative_) {

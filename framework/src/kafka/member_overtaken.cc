@@ -153,7 +153,7 @@ void Member::GoOnThere(PartitionId id, const LogBounds& log, SourceEvents& event
 void Member::GoOnAt(PartitionId id, int64_t next) {
   Reader& reader = readers_.at(id);
   Start(id, next, reader.start);
-  if (TellAssigned({&id, 1}, false)) {
+  if (ApplyAssignment({&id, 1}, false)) {
     overtaken_.erase(id);
     return;
   }

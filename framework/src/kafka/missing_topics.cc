@@ -31,18 +31,18 @@ void MissingTopics::Suspect(std::string_view text) {
   }
 }
 
-void MissingTopics::Note(const std::string& topic, bool told_by_broker) {
+void MissingTopics::Note(const std::string& topic, bool reported_by_broker) {
   const BootTime now = clock_.Boot();
   if (missing_.empty()) {
     remind_at_ = now + kTopicsRemindedEvery;
   }
   Gone& gone = missing_.try_emplace(topic, Gone{.since = now}).first->second;
-  gone.told_by_broker |= told_by_broker;
+  gone.reported_by_broker |= reported_by_broker;
 }
 
 void MissingTopics::Assigned(const std::set<std::string>& topics) {
   std::erase_if(missing_, [&](const auto& entry) {
-    return topics.contains(entry.first) || !entry.second.told_by_broker;
+    return topics.contains(entry.first) || !entry.second.reported_by_broker;
   });
 }
 

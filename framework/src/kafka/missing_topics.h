@@ -47,10 +47,10 @@ class MissingTopics {
  private:
   struct Gone {
     BootTime since{};
-    bool told_by_broker = false;
+    bool reported_by_broker = false;
   };
   milliseconds For(const Gone& gone) const;
-  void Note(const std::string& topic, bool told_by_broker);
+  void Note(const std::string& topic, bool reported_by_broker);
   void Query(rd_kafka_t* client, rd_kafka_queue_t* replies);
 
   const std::vector<std::string> topics_;

@@ -303,7 +303,7 @@ Status CheckPromise(const RuntimeOptions& options, const Window* window) {
 
 // Rule 29. At guarded the target knows what it has; at atomic the effects are where the markers
 // are.
-bool MapAlone(const RuntimeOptions& options, const Window* window) {
+bool ReliesOnMap(const RuntimeOptions& options, const Window* window) {
   if (window == nullptr || options.missing_id == MissingId::kPass) {
     return true;
   }
@@ -335,7 +335,7 @@ Result<std::unique_ptr<Runtime>> OpenKafkaRuntime(RuntimeOptions options, Window
   }
   options.core.scope =
       ScopeOf({options.app, options.name_space, options.kafka.group, options.handler});
-  options.core.map_alone = MapAlone(options, window);
+  options.core.relies_on_map = ReliesOnMap(options, window);
   options.core.suspects = NamesSuspects(window);
   options.policy.window = window != nullptr;
   if (window != nullptr) {

@@ -87,14 +87,13 @@ void AssignedPartitions::Raised(const HistoryThread::RaiseOwnerEpoch& job) {
 }
 
 // The last answer of window or journal for the partition. All failures pass but two. Damage stays,
-// and would be asked about for ever without a word. A regressed store answers nothing more to this
-// assignment.
+// without a word. A store with lost writes answers nothing more to this assignment.
 void AssignedPartitions::Answered(PartitionId id, const std::optional<Error>& failure) {
   partitions_[id].failed = failure ? failure->message : "";
   if (failure && failure->code == Code::kCorrupt && Owns(id)) {
     poll_.core.Halt(id, failure->message);
   }
-  if (failure && failure->code == Code::kRegressed) {
+  if (failure && failure->code == Code::kLostWrites) {
     partitions_[id].lost_writes = true;
     if (Owns(id)) {
       lost_writes_.push_back(id);
@@ -106,7 +105,7 @@ void AssignedPartitions::BeginUnprotected(PartitionId id, const PartitionName& n
                                           const Assignment& assignment) {
   const WindowCapabilities& can = poll_.parts.window->capabilities();
   std::optional<MissingIds>& missing_ids = partitions_[id].missing_ids;
-  if (!assignment.window_lacks || !assignment.lost_since || poll_.options.ids_partition_owned ||
+  if (!assignment.missing_ids || !assignment.lost_since || poll_.options.ids_partition_owned ||
       can.level != Level::kOpaque) {
     if (missing_ids && !missing_ids->until) {
       missing_ids.reset();  // another member has ended it

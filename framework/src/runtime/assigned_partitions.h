@@ -68,7 +68,7 @@ class AssignedPartitions {
   void Raised(const HistoryThread::RaiseOwnerEpoch& job);
 
   void Answered(PartitionId id, const std::optional<Error>& failure);
-  // Those with a regressed store, since the last call.
+  // Partitions with lost writes in their store, since the last call.
   std::vector<PartitionId> TakeLostWrites() { return std::exchange(lost_writes_, {}); }
   void KeepLostWrites(PartitionId id) { lost_writes_.push_back(id); }
 

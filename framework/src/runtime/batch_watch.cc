@@ -6,11 +6,11 @@ namespace oncemq {
 void BatchWatch::Reset(bool on_poll_thread, BootTime stop_at) {
   stop_handling_.store(false, std::memory_order_relaxed);
   MutexLock lock(mutex_);
-  if (stop_told_) {  // perhaps its request is still under way: not for the next batch
+  if (stop_notified_) {  // perhaps its request is still under way: not for the next batch
     stop_source_ = std::stop_source();
     stop_token_ = stop_source_.get_token();
   }
-  stop_told_ = false;
+  stop_notified_ = false;
   on_poll_thread_ = on_poll_thread;
   demoted_ = false;
   stop_at_ = stop_at;
@@ -33,7 +33,7 @@ void BatchWatch::BeginHandling(BatchMachine& machine, BootTime now) {
   MutexLock lock(mutex_);
   seen_calls_ = calls_.load(std::memory_order_relaxed);
   seen_at_ = now;
-  alone_ = false;
+  others_settled_ = false;
   phase_ = Phase::kHandling;
   machine_ = &machine;
   began_ = renewed_ = now;
@@ -61,29 +61,29 @@ void BatchWatch::EndCompleting() {
   phase_ = Phase::kOutside;
 }
 
-bool BatchWatch::TellStop(const std::stop_source& source) {
+bool BatchWatch::NotifyStop(const std::stop_source& source) {
   MutexLock lock(mutex_);
-  if (stop_told_ || !(stop_source_ == source)) {
+  if (stop_notified_ || !(stop_source_ == source)) {
     return false;
   }
   StopHandling();
-  stop_told_ = true;
+  stop_notified_ = true;
   // Perhaps it is somebody else's by now.
   EndNamesAt(BootTime::min());
   return true;
 }
 
-void BatchWatch::NotTold(const std::stop_source& source) {
+void BatchWatch::StopFailed(const std::stop_source& source) {
   MutexLock lock(mutex_);
   if (stop_source_ == source) {
-    stop_told_ = false;
+    stop_notified_ = false;
   }
 }
 
 void BatchWatch::SetStopAt(BootTime stop_at) {
   MutexLock lock(mutex_);
   stop_at_ = stop_at;
-  if (!stop_told_) {
+  if (!stop_notified_) {
     EndNamesAt(stop_at);
   }
 }
@@ -112,7 +112,7 @@ void BatchWatch::ObserveCall(BootTime now) {
 
 bool BatchWatch::SettleOthers(BootTime now, microseconds budget, std::vector<Settlement>& settled) {
   MutexLock lock(mutex_);
-  if (phase_ != Phase::kHandling || alone_) {
+  if (phase_ != Phase::kHandling || others_settled_) {
     return false;
   }
   ObserveCall(now);
@@ -122,7 +122,7 @@ bool BatchWatch::SettleOthers(BootTime now, microseconds budget, std::vector<Set
     return false;
   }
   machine_->SettleOthers(settled);
-  alone_ = true;
+  others_settled_ = true;
   gate_.store(Gate::kChanged, std::memory_order_release);
   gate_.notify_one();
   return true;
@@ -164,7 +164,7 @@ BatchWatch::Due BatchWatch::Tick(BootTime now, microseconds renew_every) {
   // A completion is not stopped for a claim that is gone: its own answer tells.
   if (handling) {
     ObserveCall(now);
-    due.stop_due = now >= stop_at_ && !stop_told_;
+    due.stop_due = now >= stop_at_ && !stop_notified_;
     due.stop = stop_source_;
   }
   if (now >= renewed_ + renew_every) {

@@ -63,9 +63,9 @@ class BatchWatch {
   void StopHandling() { stop_handling_.store(true, std::memory_order_relaxed); }
   // Whether the batch that `source` belongs to is still there and was not told to stop before. If
   // so, it counts as told: the caller requests the stop.
-  bool TellStop(const std::stop_source& source);
+  bool NotifyStop(const std::stop_source& source);
   // It could not be requested.
-  void NotTold(const std::stop_source& source);
+  void StopFailed(const std::stop_source& source);
   void SetStopAt(BootTime stop_at);
   // True: its handlers are being called, and it is not the poll thread's batch any more. At most
   // once a batch.
@@ -108,13 +108,13 @@ class BatchWatch {
   bool under_way_ GUARDED_BY(mutex_) = false;
   Phase phase_ GUARDED_BY(mutex_) = Phase::kOutside;
   BatchMachine* machine_ GUARDED_BY(mutex_) = nullptr;
-  bool alone_ GUARDED_BY(mutex_) = false;  // the others are settled
+  bool others_settled_ GUARDED_BY(mutex_) = false;  // the others are settled
   uint32_t seen_calls_ GUARDED_BY(mutex_) = 0;
   BootTime seen_at_ GUARDED_BY(mutex_);  // when the present call was first seen
   BootTime began_ GUARDED_BY(mutex_);
   BootTime renewed_ GUARDED_BY(mutex_);
   BootTime stop_at_ GUARDED_BY(mutex_) = BootTime::max();
-  bool stop_told_ GUARDED_BY(mutex_) = false;
+  bool stop_notified_ GUARDED_BY(mutex_) = false;
   bool on_poll_thread_ GUARDED_BY(mutex_) = false;
   bool demoted_ GUARDED_BY(mutex_) = false;
 };

@@ -181,17 +181,17 @@ void CatchUp::Take(Progress& progress, const Status& restored, BootTime now,
     progress.retry_at = now + kRetryPause;
     return;
   }
-  const size_t left_alone = KeepRefused(progress, released);
+  const size_t refused = KeepRefused(progress, released);
   progress.to = progress.pending.empty() ? progress.taken : progress.to;
-  const auto count = static_cast<int64_t>(requests_.size() - left_alone);
+  const auto count = static_cast<int64_t>(requests_.size() - refused);
   progress.count += count;
   restored_ += count;
-  if (left_alone > 0) {
+  if (refused > 0) {
     progress.retry_at = now + kRetryPause;
-    if (!std::exchange(progress.told, true)) {
+    if (!std::exchange(progress.logged, true)) {
       Log(LogLevel::kWarn, "runtime",
           "ids below the start may still be running; the partition waits for them",
-          {{"partition", progress.partition}, {"ids", left_alone}});
+          {{"partition", progress.partition}, {"ids", refused}});
     }
   } else if (!progress.busy) {
     Finish(progress, now);

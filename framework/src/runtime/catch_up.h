@@ -110,7 +110,7 @@ class CatchUp {
     BootTime retry_at{};
     std::optional<Error> failure;  // of the last putting
     uint64_t requested = 0;        // number of the one that is with the history thread; 0: none is
-    bool told = false;             // that ids are left alone
+    bool logged = false;           // that ids are left alone
     std::vector<Arrival> pending;  // ids that are not in the window yet
     std::vector<Arrival> behind;   // what came right after them
   };

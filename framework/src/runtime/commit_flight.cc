@@ -39,7 +39,7 @@ bool CommitFlight::Announce(CommitAction& commit) {
   }
   announcement->owner_epoch = poll_.core.Status(id).owner_epoch;
   const std::optional<MissingIds>& missing_ids = partitions_[id].missing_ids;
-  announcement->whole = !missing_ids || missing_ids->until;
+  announcement->complete = !missing_ids || missing_ids->until;
   partitions_[id].flight.announcing++;
   partitions_[id].flight.with_store_since = poll_.now;
   poll_.history_thread->Add(HistoryThread::Announce{std::move(commit), *announcement, {}});
@@ -116,7 +116,7 @@ void CommitFlight::Acknowledged(WindowStores& stores, PartitionId partition, uin
   if (store != nullptr && store->number == number) {
     Progress progress = store->progress;
     progress.owner_epoch = owner_epoch;
-    stores.Tell(progress);
+    stores.NotifyCommitted(progress);
   }
 }
 

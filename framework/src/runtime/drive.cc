@@ -221,7 +221,7 @@ Status Complete(Job& job, const DriveTools& tools) {
 Driven DriveBatch(Job& job, const Handler& handler, const DriveTools& tools) {
   BatchMachine& machine = job.machine;
   Window* const window = tools.window;
-  const auto told = [&](std::string_view call, size_t requests, Status status) {
+  const auto reported = [&](std::string_view call, size_t requests, Status status) {
     return Keep(job, tools.errors->Window(call, requests, std::move(status)));
   };
   machine.Start(job.batch);
@@ -233,21 +233,22 @@ Driven DriveBatch(Job& job, const Handler& handler, const DriveTools& tools) {
     const std::span<MarkerChange> changes = machine.changes();
     switch (machine.step()) {
       case BatchStep::kRestore:
-        machine.Restored(told("restore", machine.restores().size(),
-                              window->Restore(machine.restores(), changes)));
+        machine.Restored(reported("restore", machine.restores().size(),
+                                  window->Restore(machine.restores(), changes)));
         break;
       case BatchStep::kClaim:
         Claim(job, tools);
         break;
       case BatchStep::kRelease:
         job.effects.reset();  // before handlers there are none, after them nothing was done
-        machine.Released(told("release", machine.releases().size(),
-                              window->Release(machine.releases(), changes)));
+        machine.Released(reported("release", machine.releases().size(),
+                                  window->Release(machine.releases(), changes)));
         break;
       case BatchStep::kRecord:
-        machine.Recorded(window == nullptr ? Status()
-                                           : told("record uncertain", machine.uncertain().size(),
-                                                  window->RecordUncertain(machine.uncertain())));
+        machine.Recorded(window == nullptr
+                             ? Status()
+                             : reported("record uncertain", machine.uncertain().size(),
+                                        window->RecordUncertain(machine.uncertain())));
         break;
       case BatchStep::kHandle:
         if (!HandleAll(job, handler, tools)) {
@@ -259,7 +260,7 @@ Driven DriveBatch(Job& job, const Handler& handler, const DriveTools& tools) {
         job.watch.BeginCompleting(machine);
         const Status completed = Complete(job, tools);
         job.watch.EndCompleting();
-        machine.Completed(told("complete", machine.completions().size(), completed));
+        machine.Completed(reported("complete", machine.completions().size(), completed));
         job.effects.reset();
         job.locks.Release();
         break;
@@ -276,7 +277,7 @@ Driven DriveBatch(Job& job, const Handler& handler, const DriveTools& tools) {
       case BatchStep::kPark:
         job.effects.reset();
         machine.Parked(
-            told("park", machine.parks().size(), window->Park(machine.parks(), changes)));
+            reported("park", machine.parks().size(), window->Park(machine.parks(), changes)));
         break;
       case BatchStep::kSettled:
         job.effects.reset();

@@ -85,7 +85,7 @@ void GroupEvents::Assigned(PartitionId partition, const AssignFacts& facts) {
   if (poll_.stores) {
     poll_.stores->Assigned(partition);
   }
-  TellSuspects(partition, facts);
+  LogSuspects(partition, facts);
   if (poll_.catch_up) {
     poll_.catch_up->Begin(partition, facts);
   }
@@ -93,13 +93,13 @@ void GroupEvents::Assigned(PartitionId partition, const AssignFacts& facts) {
 }
 
 // Before the first of them is handled, the highest possible count of uncertain ones.
-void GroupEvents::TellSuspects(PartitionId partition, const AssignFacts& facts) const {
+void GroupEvents::LogSuspects(PartitionId partition, const AssignFacts& facts) const {
   int64_t offsets = 0;
   int64_t to = facts.start;
   for (const OffsetMap::Range& range : facts.suspects.ranges()) {
-    const int64_t told = std::min(range.to, facts.told_below) - range.from;
-    offsets += std::max<int64_t>(told, 0);
-    to = told > 0 ? range.from + told : to;
+    const int64_t reported = std::min(range.to, facts.reported_below) - range.from;
+    offsets += std::max<int64_t>(reported, 0);
+    to = reported > 0 ? range.from + reported : to;
   }
   if (offsets > 0) {
     const PartitionName name = poll_.source->Name(partition);

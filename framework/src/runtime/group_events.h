@@ -53,7 +53,7 @@ class GroupEvents final : public SourceEvents {
   void Failed(const std::string& why) override;
 
  private:
-  void TellSuspects(PartitionId partition, const AssignFacts& facts) const;
+  void LogSuspects(PartitionId partition, const AssignFacts& facts) const;
   void Drain(PartitionId partition);
   void DrainAll();
   void LetGo(PartitionId partition);

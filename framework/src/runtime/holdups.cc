@@ -14,8 +14,8 @@ namespace {
 constexpr microseconds kLogsEvery{250'000};
 constexpr microseconds kStuckAfter{1'000'000};
 constexpr microseconds kListStuckEvery{1'000'000};
-constexpr milliseconds kTellAfter{10'000};  // a shorter stay is not worth a line
-constexpr microseconds kTellEvery{30'000'000};
+constexpr milliseconds kReportAfter{10'000};  // a shorter stay is not worth a line
+constexpr microseconds kReportEvery{30'000'000};
 constexpr size_t kLongestId = 256;  // in the log
 
 milliseconds Since(BootTime then, BootTime now) {
@@ -27,11 +27,11 @@ int64_t Seconds(milliseconds time) {
 }
 
 bool Waits(const PartitionReport& one) {
-  return !one.waiting.empty() && one.unmoved >= kTellAfter;
+  return !one.waiting.empty() && one.unmoved >= kReportAfter;
 }
 
 bool IsHeld(const PartitionReport& one) {
-  return one.oldest && one.oldest->held_for >= kTellAfter;
+  return one.oldest && one.oldest->held_for >= kReportAfter;
 }
 
 // A message without a reason of its own waits as its partition does.
@@ -52,7 +52,7 @@ struct AlikeHoldups {
   }
 };
 
-void TellWaiting(const AlikeHoldups& alike) {
+void ReportWaiting(const AlikeHoldups& alike) {
   const PartitionReport& one = *alike.longest;
   Log(LogLevel::kWarn, "runtime", "the partition waits",
       {{"topic", one.topic},
@@ -66,7 +66,7 @@ bool IsPlainAscii(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c >= 0x20 && c < 0x7F; });
 }
 
-void TellHeld(const AlikeHoldups& alike) {
+void ReportHeld(const AlikeHoldups& alike) {
   const PartitionReport& one = *alike.longest;
   const OpenMessage& message = one.oldest->message;
   const bool plain = IsPlainAscii(message.id);
@@ -189,8 +189,8 @@ void Holdups::Describe(PartitionId id, PartitionReport& one, BootTime now) const
   one.oldest = std::move(held);
 }
 
-void Holdups::Tell(const RunReport& report, BootTime now) {
-  if (now < tell_at_) {
+void Holdups::ReportHoldups(const RunReport& report, BootTime now) {
+  if (now < report_at_) {
     return;
   }
   // Whether a message is in the way, and why. A store that is away holds up all of them at once.
@@ -204,17 +204,17 @@ void Holdups::Tell(const RunReport& report, BootTime now) {
       found[{true, std::string(state) + WhyHeld(one)}].Add(one, one.oldest->held_for);
     }
   }
-  size_t told = 0;
+  size_t reported = 0;
   for (const auto& [kind, alike] : found) {
-    if (told++ < kMostTold) {
-      kind.first ? TellHeld(alike) : TellWaiting(alike);
+    if (reported++ < kMostReported) {
+      kind.first ? ReportHeld(alike) : ReportWaiting(alike);
     }
   }
-  if (found.size() > kMostTold) {
+  if (found.size() > kMostReported) {
     Log(LogLevel::kWarn, "runtime", "partitions wait, or are held up, for more reasons",
-        {{"reasons", found.size()}, {"told", kMostTold}});
+        {{"reasons", found.size()}, {"told", kMostReported}});
   }
-  tell_at_ = found.empty() ? tell_at_ : now + kTellEvery;
+  report_at_ = found.empty() ? report_at_ : now + kReportEvery;
 }
 
 }  // namespace oncemq

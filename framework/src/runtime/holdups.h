@@ -11,7 +11,7 @@
 //   holdups.Tell(report, now);
 //
 // **Limits:** the lowest message is looked up for kMostStuck partitions at most, once a second.
-// The log gets kMostTold lines at a time: partitions with the same reason share one.
+// The log gets kMostReported lines at a time: partitions with the same reason share one.
 //
 // **Thread safety:** none; belongs to the poll thread.
 #pragma once
@@ -28,7 +28,7 @@ namespace oncemq {
 class Holdups {
  public:
   static constexpr size_t kMostStuck = 256;
-  static constexpr size_t kMostTold = 8;
+  static constexpr size_t kMostReported = 8;
 
   bool LogsDue(BootTime now);
   void SeeLog(PartitionId id, const LogSight& log);
@@ -44,7 +44,7 @@ class Holdups {
   void Keep(std::vector<OpenMessage> found);
   void Describe(PartitionId id, PartitionReport& one, BootTime now) const;
 
-  void Tell(const RunReport& report, BootTime now);
+  void ReportHoldups(const RunReport& report, BootTime now);
 
  private:
   // Changes with everything that counts as a step.
@@ -70,7 +70,7 @@ class Holdups {
   std::vector<Partition> partitions_;
   BootTime logs_at_{};
   BootTime list_stuck_at_{};
-  BootTime tell_at_{};
+  BootTime report_at_{};
 };
 
 }  // namespace oncemq

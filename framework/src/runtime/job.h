@@ -31,10 +31,10 @@ struct Job {
   uint32_t assignment = 0;               // of the partition, by number
   std::optional<Error> failed;           // window or journal did not do what the batch asked for
   bool on_worker = false;
-  bool stood_in = false;    // by another worker: its own hangs; the crew's, until the batch is back
-  bool alone_told = false;  // that nobody was left to stand in
-  uint32_t size = 0;        // messages of the batch
-  microseconds took{0};     // by its handlers, without the window's calls
+  bool stood_in = false;  // by another worker: its own hangs; the crew's, until the batch is back
+  bool no_spare_logged = false;         // that nobody was left to stand in
+  uint32_t size = 0;                    // messages of the batch
+  microseconds took{0};                 // by its handlers, without the window's calls
   BootTime drain_by = BootTime::max();  // until when a revocation lets it run
 };
 using JobPtr = std::shared_ptr<Job>;

@@ -20,16 +20,16 @@ std::optional<uint64_t> EntryNumber(std::string_view line) {
 
 }  // namespace
 
-std::optional<JournalTail> FindJournalTail(std::string_view bytes, bool whole) {
+std::optional<JournalTail> FindJournalTail(std::string_view bytes, bool complete) {
   const size_t last = bytes.rfind('\n');
   if (last == std::string_view::npos) {
     // A first line that was torn. In a longer file a line feed had to be here.
     const size_t compared = std::min(bytes.size(), kJournalLineBegin.size());
     const bool ours = bytes.substr(0, compared) == kJournalLineBegin.substr(0, compared);
-    return whole && ours ? std::optional(JournalTail{}) : std::nullopt;
+    return complete && ours ? std::optional(JournalTail{}) : std::nullopt;
   }
   const size_t before = last == 0 ? std::string_view::npos : bytes.rfind('\n', last - 1);
-  if (before == std::string_view::npos && !whole) {
+  if (before == std::string_view::npos && !complete) {
     return std::nullopt;  // no line of ours is that long
   }
   const size_t begin = before == std::string_view::npos ? 0 : before + 1;

@@ -96,7 +96,7 @@ bool Keeper::Check(const JobPtr& job) {
   const uint64_t round = job->claims_end.round();  // before the look: of no later batch
   BatchWatch::Due due = job->watch.Tick(now, options_.renew_every);
   if (due.stop_due) {
-    TellStop(*job, due.stop);
+    NotifyStop(*job, due.stop);
   }
   if (!due.renew.empty() && window_ != nullptr) {
     due_.push_back({job, std::move(due.renew), std::move(due.stop), round});
@@ -110,9 +110,9 @@ bool Keeper::Check(const JobPtr& job) {
 }
 
 // Not here: the user's callbacks may block, and all other batches need the keeper.
-void Keeper::TellStop(Job& job, const std::stop_source& stop) {
-  if (job.watch.TellStop(stop) && !stops_.Request(stop)) {
-    job.watch.NotTold(stop);
+void Keeper::NotifyStop(Job& job, const std::stop_source& stop) {
+  if (job.watch.NotifyStop(stop) && !stops_.Request(stop)) {
+    job.watch.StopFailed(stop);
   }
 }
 
@@ -217,7 +217,7 @@ Status Keeper::SendRenewals(std::span<const Renewal> renewals) {
     const auto end = change + static_cast<ptrdiff_t>(renewal.claims.size());
     if (renewed && renewal.job) {
       const bool fenced = std::find(change, end, MarkerChange::kFenced) != end;
-      fenced ? TellStop(*renewal.job, renewal.stop)
+      fenced ? NotifyStop(*renewal.job, renewal.stop)
              : renewal.job->claims_end.Renewed(renewal.round, sent);
     }
     change = end;
@@ -227,10 +227,10 @@ Status Keeper::SendRenewals(std::span<const Renewal> renewals) {
 
 // Also told to stop where the store has lost its claims, which may belong to somebody else soon.
 void Keeper::NotRenewed(std::span<const Renewal> renewals, const Error& why) {
-  const bool lost = why.code == Code::kRegressed;
+  const bool lost = why.code == Code::kLostWrites;
   for (const Renewal& renewal : renewals) {
     if (renewal.job && lost) {
-      TellStop(*renewal.job, renewal.stop);
+      NotifyStop(*renewal.job, renewal.stop);
     } else if (renewal.job) {
       renewal.job->watch.NotRenewed(options_.renew_every * 9 / 10);
     }

@@ -58,7 +58,7 @@ class Keeper {
 
   void Run();
   bool Check(const JobPtr& job);
-  void TellStop(Job& job, const std::stop_source& stop);
+  void NotifyStop(Job& job, const std::stop_source& stop);
   void QueueRenewals();
   void RunRenewals();
   void Renew(std::span<const Renewal> renewals);

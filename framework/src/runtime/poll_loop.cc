@@ -243,11 +243,11 @@ bool PollLoop::TakeAnswers() {
   return true;
 }
 
-// A store that has regressed answers once it is opened again. That of a partition that has gone was
+// A store with lost writes answers once it is opened again. That of a partition that has gone was
 // left open for the markers as long as they are owed; after it, and during a stop, they would be
 // asked for in vain. Whether their effects count is then for the next owner to find out.
 void PollLoop::GiveUpLostMarkers(Job& job) {
-  const bool lost = job.failed && job.failed->code == Code::kRegressed;
+  const bool lost = job.failed && job.failed->code == Code::kLostWrites;
   const bool open =
       partitions_.Owns(job.partition) ||
       (poll_.stores && poll_.stores->Find(job.partition) != nullptr && !group_.stopping());
@@ -278,7 +278,7 @@ void PollLoop::EndBatch(JobPtr job) {
   GiveUpLostMarkers(*job);
   poll_.core.Settle(job->machine.settlements(), poll_.Now());
   // The present assignment was opened after the loss that a late batch of an earlier one has met.
-  const bool late = job->failed && job->failed->code == Code::kRegressed &&
+  const bool late = job->failed && job->failed->code == Code::kLostWrites &&
                     job->assignment != partitions_[job->partition].assignments;
   if (!late) {
     partitions_.Answered(job->partition, job->failed);

@@ -24,36 +24,36 @@ class RepeatedFailures {
   static constexpr microseconds kEvery{10'000'000};
   static constexpr microseconds kWorthAnEnd{1'000'000};
 
-  struct Told {
+  struct Summary {
     uint64_t count = 0;     // of failures since the last line of them; at the end: of all
     microseconds since{0};  // the first failure without a success after it
   };
 
   // Nothing: no line now.
-  std::optional<Told> Failed(BootTime now) {
+  std::optional<Summary> Failed(BootTime now) {
     count_++;
     all_++;
     since_ = since_.value_or(now);
-    if (told_at_ && now < *told_at_ + kEvery) {
+    if (logged_at_ && now < *logged_at_ + kEvery) {
       return std::nullopt;
     }
-    told_at_ = now;
-    return Told{std::exchange(count_, 0), now - *since_};
+    logged_at_ = now;
+    return Summary{std::exchange(count_, 0), now - *since_};
   }
 
-  std::optional<Told> Succeeded(BootTime now) {
+  std::optional<Summary> Succeeded(BootTime now) {
     if (!since_) {
       return std::nullopt;
     }
-    const Told end{std::exchange(all_, 0), now - *std::exchange(since_, std::nullopt)};
+    const Summary end{std::exchange(all_, 0), now - *std::exchange(since_, std::nullopt)};
     return end.since >= kWorthAnEnd ? std::optional(end) : std::nullopt;
   }
 
  private:
   uint64_t count_ = 0;
   uint64_t all_ = 0;
-  std::optional<BootTime> since_;    // nothing: the last call has succeeded
-  std::optional<BootTime> told_at_;  // the last line
+  std::optional<BootTime> since_;      // nothing: the last call has succeeded
+  std::optional<BootTime> logged_at_;  // the last line
 };
 
 }  // namespace oncemq

@@ -55,7 +55,7 @@ void RunReporter::Publish(bool busy) {
 RunReport RunReporter::Make() {
   RunReport report;
   report.counts = poll_.core.Counts();
-  TellPartitions(report);
+  ReportPartitions(report);
   report.caught_up = poll_.catch_up ? poll_.catch_up->restored() : 0;
   report.stood_in = pool_.stood_in();
   report.window_errors = poll_.errors.window();
@@ -141,10 +141,10 @@ std::string RunReporter::WhatHinders(PartitionId partition, const PartitionStatu
                    " of [" + std::to_string(left->from) + ", " + std::to_string(left->start) + ")";
 }
 
-void RunReporter::TellPartitions(RunReport& report) {
+void RunReporter::ReportPartitions(RunReport& report) {
   const std::map<PartitionId, NotBegun>& not_begun = poll_.source->not_begun();
-  told_.clear();
-  const auto tell = [&report](PartitionReport one, const NotBegun& waits) {
+  reported_.clear();
+  const auto add = [&report](PartitionReport one, const NotBegun& waits) {
     (waits.stopped ? one.stopped : one.waiting) = waits.why.substr(0, kLongestReason);
     report.partitions.push_back(std::move(one));
   };
@@ -153,7 +153,7 @@ void RunReporter::TellPartitions(RunReport& report) {
     if (!owned.seen) {
       continue;
     }
-    told_.push_back(id);
+    reported_.push_back(id);
     PartitionName name = poll_.source->Name(id);
     PartitionReport one{std::move(name.topic), name.partition, poll_.core.Status(id), owned.source};
     if (const auto& missing_ids = owned.missing_ids) {
@@ -163,7 +163,7 @@ void RunReporter::TellPartitions(RunReport& report) {
       }
     }
     if (const auto waits = not_begun.find(id); waits != not_begun.end() && !owned.held) {
-      tell(std::move(one), waits->second);
+      add(std::move(one), waits->second);
       continue;
     }
     if (owned.held) {
@@ -174,18 +174,18 @@ void RunReporter::TellPartitions(RunReport& report) {
   }
   for (const auto& [id, waits] : not_begun) {
     if (id >= partitions_.size() || !partitions_[id].seen) {
-      told_.push_back(id);
+      reported_.push_back(id);
       PartitionReport one{waits.name.topic, waits.name.partition};
       one.begun = false;
-      tell(std::move(one), waits);
+      add(std::move(one), waits);
     }
   }
 }
 
 void RunReporter::NoteHoldups(RunReport& report) {
   const bool logs_due = holdups_.LogsDue(poll_.now);
-  for (size_t i = 0; i < told_.size(); i++) {
-    const PartitionId id = told_[i];
+  for (size_t i = 0; i < reported_.size(); i++) {
+    const PartitionId id = reported_[i];
     if (logs_due) {
       holdups_.SeeLog(id, partitions_.Owns(id) ? poll_.source->LogOf(id) : LogSight{});
     }
@@ -198,10 +198,10 @@ void RunReporter::NoteHoldups(RunReport& report) {
     poll_.core.FindOldest(stuck);
     holdups_.Keep(std::move(stuck));
   }
-  for (size_t i = 0; i < told_.size(); i++) {
-    holdups_.Describe(told_[i], report.partitions[i], poll_.now);
+  for (size_t i = 0; i < reported_.size(); i++) {
+    holdups_.Describe(reported_[i], report.partitions[i], poll_.now);
   }
-  holdups_.Tell(report, poll_.now);
+  holdups_.ReportHoldups(report, poll_.now);
 }
 
 }  // namespace oncemq

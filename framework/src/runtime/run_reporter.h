@@ -37,14 +37,14 @@ class RunReporter {
  private:
   std::string WaitsFor(PartitionId partition, const PartitionStatus& status) const;
   std::string WhatHinders(PartitionId partition, const PartitionStatus& status) const;
-  void TellPartitions(RunReport& report);
+  void ReportPartitions(RunReport& report);
   void NoteHoldups(RunReport& report);
 
   PollState& poll_;
   AssignedPartitions& partitions_;
   const WorkerPool& pool_;
   Holdups holdups_;
-  std::vector<PartitionId> told_;  // in the order of the last report
+  std::vector<PartitionId> reported_;  // in the order of the last report
   BootTime published_at_{};
   std::string error_;
   std::map<std::pair<std::string, int32_t>, std::string> stops_;  // the last of each partition

@@ -12,8 +12,8 @@
 namespace oncemq {
 namespace {
 
-constexpr int kEnough = SIGUSR1;          // wakes the listener; only with ending_ it is ours
-constexpr milliseconds kTellWithin{500};  // who asks twice does not wait for a log nobody reads
+constexpr int kEnough = SIGUSR1;         // wakes the listener; only with ending_ it is ours
+constexpr milliseconds kLogWithin{500};  // who asks twice does not wait for a log nobody reads
 
 sigset_t Listened() {
   sigset_t set;
@@ -26,7 +26,7 @@ sigset_t Listened() {
 
 [[noreturn]] void EndAtOnce(int number) {
   std::promise<void> promise;
-  const std::future<void> told = promise.get_future();
+  const std::future<void> logged = promise.get_future();
   try {
     std::thread([number, &promise] {
       Log(LogLevel::kError, "runtime",
@@ -35,7 +35,7 @@ sigset_t Listened() {
       StopLogging();  // writes it out
       promise.set_value();
     }).detach();
-    static_cast<void>(told.wait_for(kTellWithin));
+    static_cast<void>(logged.wait_for(kLogWithin));
   } catch (const std::system_error&) {  // no thread is left for a last word
   }
   _exit(StopSignals::kEndedAtOnce);

@@ -28,26 +28,26 @@ Status StoreErrors::Window(std::string_view call, size_t requests, Status status
 
 void StoreErrors::WindowFailed(std::string_view call, size_t requests, const Error& error) {
   const Code kind = IsSilent(error) ? Code::kUnavailable : error.code;
-  std::optional<RepeatedFailures::Told> told;
+  std::optional<RepeatedFailures::Summary> summary;
   {
     MutexLock lock(mutex_);
     window_fails_.store(true, std::memory_order_relaxed);
-    told = of_window_[static_cast<size_t>(kind)].Failed(BootNow());
+    summary = of_window_[static_cast<size_t>(kind)].Failed(BootNow());
   }
-  if (told && told->count == 1) {
+  if (summary && summary->count == 1) {
     Log(LogLevel::kWarn, "runtime", "a call of the window failed; what it was for waits",
         {{"call", call}, {"requests", requests}, {"error", ToString(error)}});
-  } else if (told) {
+  } else if (summary) {
     Log(LogLevel::kWarn, "runtime", "calls of the window failed; what they were for waits",
-        {{"failures", told->count},
-         {"seconds", InSeconds(told->since)},
+        {{"failures", summary->count},
+         {"seconds", InSeconds(summary->since)},
          {"last_call", call},
          {"last_error", ToString(error)}});
   }
 }
 
 void StoreErrors::WindowSucceeded() {
-  std::optional<RepeatedFailures::Told> end;
+  std::optional<RepeatedFailures::Summary> end;
   {
     MutexLock lock(mutex_);
     window_fails_.store(false, std::memory_order_relaxed);
@@ -71,14 +71,14 @@ Status StoreErrors::Journal(size_t entries, Status status) {
 }
 
 void StoreErrors::JournalFailed(size_t entries, const Error& error) {
-  std::optional<RepeatedFailures::Told> told;
+  std::optional<RepeatedFailures::Summary> summary;
   {
     MutexLock lock(mutex_);
-    told = of_journal_.Failed(BootNow());
+    summary = of_journal_.Failed(BootNow());
   }
-  if (told) {
+  if (summary) {
     Log(LogLevel::kError, "runtime", "refused messages could not be put on record; they wait",
-        {{"entries", entries}, {"failures", told->count}, {"error", ToString(error)}});
+        {{"entries", entries}, {"failures", summary->count}, {"error", ToString(error)}});
   }
 }
 

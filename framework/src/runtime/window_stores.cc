@@ -66,7 +66,7 @@ Status WindowStores::Fit(PartitionId partition, const PartitionName& name,
   return {};
 }
 
-void WindowStores::Tell(const Progress& progress) {
+void WindowStores::NotifyCommitted(const Progress& progress) {
   if (history_thread_ != nullptr) {
     return history_thread_->Add(HistoryThread::Committed{progress});
   }

@@ -43,7 +43,7 @@ class WindowStores {
         history_thread_(history_thread) {}
 
   // Only the space depends on it: a later commit forgets the rest.
-  void Tell(const Progress& progress);
+  void NotifyCommitted(const Progress& progress);
 
   // See SourceEvents::Prepare().
   std::optional<Status> Prepare(PartitionId partition, const PartitionName& name,

@@ -126,7 +126,7 @@ std::vector<JobPtr>& WorkerPool::TakeBack() {
   for (const JobPtr& job : returned_) {
     std::erase(out_, job);
     with_workers_ -= job->on_worker && !job->stood_in ? 1 : 0;
-    job->stood_in = job->alone_told = false;
+    job->stood_in = job->no_spare_logged = false;
     if (job->size > 0) {
       cost_ = 0.75 * cost_ + 0.25 * static_cast<double>(job->took.count()) / job->size;
       job->size = 0;
@@ -184,7 +184,7 @@ void WorkerPool::StandIn(const JobPtr& job) {
     case Crew::Stand::kNotNeeded:
       break;
     case Crew::Stand::kNobodyLeft:
-      if (!std::exchange(job->alone_told, true)) {
+      if (!std::exchange(job->no_spare_logged, true)) {
         Log(LogLevel::kError, "runtime", "a handler hangs, and no worker is left to stand in",
             {{"hang_after_ms", poll_.options.hang_after.count()},
              {"spare_workers", poll_.options.spare_workers}});

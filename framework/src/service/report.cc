@@ -56,7 +56,7 @@ std::string NotBegunText(const PartitionReport& partition) {
 }
 
 // Whether the line of a partition says it: only one that has not begun tells why.
-bool IsTold(const std::string& stop, const RunReport& report) {
+bool IsReported(const std::string& stop, const RunReport& report) {
   return std::any_of(
       report.partitions.begin(), report.partitions.end(), [&](const PartitionReport& one) {
         return !one.begun && IsStopOf(stop, one.topic, std::to_string(one.partition), one.stopped);
@@ -94,7 +94,7 @@ std::string ReportText(const RunReport& report) {
     out += PartitionText(partition);
   }
   for (const std::string& stop : report.stops) {
-    out += IsTold(stop, report) ? "" : "stopped: " + SafeText(stop) + "\n";
+    out += IsReported(stop, report) ? "" : "stopped: " + SafeText(stop) + "\n";
   }
   if (!report.unreached.empty()) {
     out += (AnyBegun(report) ? "no broker answered in the end at " : "no broker was reached at ") +

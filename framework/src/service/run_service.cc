@@ -64,7 +64,7 @@ std::string UsageOf(std::string_view program) {
 int RunFile(const std::string& file, Handler handler, const RunServiceOptions& options) {
   const Result<ServiceOptions> service = LoadService(file);
   if (!service) {
-    return TellRefusal(service.error());
+    return ReportRefusal(service.error());
   }
   return Serve(
       *service,
@@ -72,7 +72,7 @@ int RunFile(const std::string& file, Handler handler, const RunServiceOptions& o
        .open_locks = options.open_locks,
        .open_window = options.open_window,
        // The handler may write its results to standard output.
-       .tell = [](const RunReport& report) { std::cerr << ReportText(report) << std::flush; }});
+       .report = [](const RunReport& report) { std::cerr << ReportText(report) << std::flush; }});
 }
 
 }  // namespace

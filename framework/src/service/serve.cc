@@ -98,8 +98,8 @@ int CodeOfRefusal(const Error& error) {
 // between lines of JSON is for nobody, and two writers may share a line.
 int Refuse(const ServiceOptions& options, const Error& why) {
   Log(LogLevel::kError, "oncemq", "the service does not start", {{"error", why.message}});
-  const bool told = options.log.file.empty() && options.log.level != LogLevel::kOff;
-  return told ? CodeOfRefusal(why) : TellRefusal(why);
+  const bool in_log = options.log.file.empty() && options.log.level != LogLevel::kOff;
+  return in_log ? CodeOfRefusal(why) : ReportRefusal(why);
 }
 
 // Of a run without its window or locks: the report, if it was stopped before their store answered.
@@ -112,7 +112,7 @@ int NotOpened(const ServiceOptions& options, const ServeRequest& request, const 
       {{"error", why.message}});
   RunReport report;
   report.clean = true;
-  request.tell(report);
+  request.report(report);
   return ExitCodeOf(report, signal);
 }
 
@@ -151,7 +151,7 @@ int RunOpened(const ServiceOptions& options, const ServeRequest& request, StopSi
   }
   const RunReport report = (*runtime)->Run(signals.token());
   admin->reset();  // from here on nothing more happens that could be asked about
-  request.tell(report);
+  request.report(report);
   const int code = CodeOf(report, signals);
   if (!report.clean) {
     // A handler that did not return may still use the objects that would be destroyed now.
@@ -163,7 +163,7 @@ int RunOpened(const ServiceOptions& options, const ServeRequest& request, StopSi
 
 }  // namespace
 
-int TellRefusal(const Error& error) {
+int ReportRefusal(const Error& error) {
   std::cerr << error.message + "\n";  // one write: other threads write there too
   return CodeOfRefusal(error);
 }

@@ -28,12 +28,12 @@ struct ServeRequest {
   std::function<Handler(StopSignals& signals)> handler;
   LockOpener open_locks = nullptr;
   WindowOpener open_window = nullptr;  // as in RunServiceOptions
-  std::function<void(const RunReport& report)> tell;
+  std::function<void(const RunReport& report)> report;
 };
 
 int Serve(const ServiceOptions& options, const ServeRequest& request);
 
 // Writes the reason to standard error. The exit code that follows from it.
-int TellRefusal(const Error& error);
+int ReportRefusal(const Error& error);
 
 }  // namespace oncemq

@@ -56,7 +56,7 @@ Result<size_t> EtcdLocks::Recall(std::string_view name) {
   if (!queue) {
     return queue.error();
   }
-  size_t told = 0;
+  size_t notified = 0;
   EtcdTxn txn;
   for (size_t i = 0; i < queue->entries.size() && queue->holds[i]; i++) {
     EtcdRequest requested = queue->requested[i];
@@ -73,11 +73,11 @@ Result<size_t> EtcdLocks::Recall(std::string_view name) {
       return answer.error();
     }
     for (const EtcdReply& reply : answer->replies) {
-      told += reply.succeeded ? 1 : 0;
+      notified += reply.succeeded ? 1 : 0;
     }
     txn.then.clear();
   }
-  return told;
+  return notified;
 }
 
 Result<Freed> EtcdLocks::Evict(std::string_view name, const Fence& fence) {

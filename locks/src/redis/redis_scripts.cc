@@ -20,7 +20,7 @@
 namespace oncemq {
 namespace {
 
-std::string Whole(std::string_view body, std::string_view short_way = "") {
+std::string CompleteScript(std::string_view body, std::string_view short_way = "") {
   std::string text(kLockBeginLua);
   return text.append(short_way).append(kLockStateLua).append(body);
 }
@@ -28,13 +28,13 @@ std::string Whole(std::string_view body, std::string_view short_way = "") {
 }  // namespace
 
 RedisLockScripts::RedisLockScripts()
-    : request(Whole(kLockRequestLua, kLockRequestIdleLua)),
-      extend(Whole(kLockExtendLua, kLockExtendOnlyLua)),
-      free(Whole(kLockFreeLua, kLockFreeOnlyLua)),
-      recall(Whole(kLockRecallLua)),
-      evict(Whole(kLockEvictLua)),
-      look(Whole(kLockLookLua)),
-      tokens(Whole(kLockTokensLua)),
+    : request(CompleteScript(kLockRequestLua, kLockRequestIdleLua)),
+      extend(CompleteScript(kLockExtendLua, kLockExtendOnlyLua)),
+      free(CompleteScript(kLockFreeLua, kLockFreeOnlyLua)),
+      recall(CompleteScript(kLockRecallLua)),
+      evict(CompleteScript(kLockEvictLua)),
+      look(CompleteScript(kLockLookLua)),
+      tokens(CompleteScript(kLockTokensLua)),
       seal(kLockSealLua) {}
 
 }  // namespace oncemq

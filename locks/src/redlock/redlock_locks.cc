@@ -18,7 +18,7 @@ namespace oncemq {
 namespace {
 
 // For so long beyond the end of a hold a master that was away is told that it was given back.
-constexpr milliseconds kTold{900'000};
+constexpr milliseconds kResendRelease{900'000};
 
 // For so long the masters are asked, so that a holder may count on all of its lease though their
 // clocks run faster than its own.
@@ -51,7 +51,7 @@ class RedlockLocks final : public LockEngine {
     const bool late = BootNow() >= sent + request.lease;
     if (said.granted >= masters_->majority() && !late) {
       tries_.Lasts(request.token, mine.token, sent + request.lease);
-      TellSeal(answers, request.epoch);
+      SendSeal(answers, request.epoch);
       return LockAnswer{LockAnswer::Kind::kGranted, {}, milliseconds(0)};
     }
     const bool undone = Undo(request.name, mine.token, answers, sent + WithDrift(request.lease));
@@ -120,7 +120,7 @@ class RedlockLocks final : public LockEngine {
       answers[i] = Freed::kNotHeld;
       if (const auto mine = tries_.GiveBack(claims[i].token)) {
         question.lists.push_back({Key(claims[i].name), RedisToken(mine->token)});
-        last = std::max(last, mine->until + kTold);
+        last = std::max(last, mine->until + kResendRelease);
         which.push_back(i);
       }
     }
@@ -280,12 +280,12 @@ class RedlockLocks final : public LockEngine {
 
   // A majority granted in this epoch, so it is in force: those that were away when it was sealed
   // hear of it now.
-  void TellSeal(const RedlockAnswers& answers, uint32_t epoch) {
+  void SendSeal(const RedlockAnswers& answers, uint32_t epoch) {
     for (size_t i = 0; i < answers.size(); i++) {
       const RedisReply* reply = RedlockReply(answers[i], 0);
       if (reply != nullptr && reply->list.size() == 4 && reply->list[0].integer == kRedisSealed &&
           static_cast<uint32_t>(reply->list[3].integer) < epoch) {
-        masters_->Tell(i, {&scripts_.seal, 1, {{seal_, std::to_string(epoch)}}}, std::nullopt);
+        masters_->Send(i, {&scripts_.seal, 1, {{seal_, std::to_string(epoch)}}}, std::nullopt);
       }
     }
   }
@@ -304,7 +304,7 @@ class RedlockLocks final : public LockEngine {
       }
       // What a minority still has is of no use to anybody.
       for (size_t i = 0; i < masters_->count(); i++) {
-        masters_->Tell(i, {&scripts_.free, 1, {{Key(claim.name), RedisToken(mine.token)}}},
+        masters_->Send(i, {&scripts_.free, 1, {{Key(claim.name), RedisToken(mine.token)}}},
                        sent + WithDrift(claim.lease));
       }
       tries_.Forget(claim.token);
@@ -320,7 +320,7 @@ class RedlockLocks final : public LockEngine {
       const bool lost = !said[i] || (reply != nullptr && reply->integer == 0);
       if (lost) {
         tries_.UnlessGivenBack(claim.token, mine.token, [&] {
-          masters_->Tell(i, AcquireQuestion(claim.name, mine, claim.lease), std::nullopt);
+          masters_->Send(i, AcquireQuestion(claim.name, mine, claim.lease), std::nullopt);
         });
       }
     }

@@ -112,7 +112,7 @@ RedlockAnswers RedlockMasters::RequestSome(RedlockQuestion question, const std::
   return round->Wait(until, [](const RedlockAnswers&) { return false; });
 }
 
-void RedlockMasters::Tell(size_t master, RedlockQuestion question,
+void RedlockMasters::Send(size_t master, RedlockQuestion question,
                           std::optional<BootTime> keep) const {
   masters_[master]->Request(std::make_shared<const RedlockQuestion>(std::move(question)), nullptr,
                             keep);

@@ -43,7 +43,7 @@ class RedlockMasters {
   RedlockAnswers RequestSome(RedlockQuestion question, const std::vector<bool>& which,
                              BootTime keep) const;
   // Nobody waits for it. Done now, or until `keep`.
-  void Tell(size_t master, RedlockQuestion question, std::optional<BootTime> keep) const;
+  void Send(size_t master, RedlockQuestion question, std::optional<BootTime> keep) const;
 
   // What to say when no majority answered.
   Error NoMajority(const RedlockAnswers& answers, Effect effect) const;

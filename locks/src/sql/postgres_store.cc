@@ -33,9 +33,10 @@ struct Texts {
             "WHERE space = $1 AND name = $2 AND version = $9 AND " +
             clock + " < $7 AND " + Sealed("$8")),
         lock("SELECT 1 FROM oncemq_locks_v1 WHERE space = $1 AND name = $2 FOR UPDATE"),
-        tell("WITH swapped AS (" + update +
-             " RETURNING 1) SELECT pg_notify(split_part(one, ' ', 1), split_part(one, ' ', 2)) "
-             "FROM swapped, regexp_split_to_table(convert_from($10, 'UTF8'), ',') AS one"),
+        update_notify(
+            "WITH swapped AS (" + update +
+            " RETURNING 1) SELECT pg_notify(split_part(one, ' ', 1), split_part(one, ' ', 2)) "
+            "FROM swapped, regexp_split_to_table(convert_from($10, 'UTF8'), ',') AS one"),
         sweep(
             "WITH portion AS (SELECT name, ends FROM oncemq_locks_v1 WHERE space = $1 AND "
             "name > $2 ORDER BY name LIMIT $3), ended AS (SELECT name FROM oncemq_locks_v1 "
@@ -58,7 +59,7 @@ struct Texts {
   const std::string insert;
   const std::string update;
   const std::string lock;
-  const std::string tell;
+  const std::string update_notify;
   const std::string sweep;
   const std::string names;
 };
@@ -115,15 +116,15 @@ class PostgresStore final : public SqlStore {
   // do: it would have looked before it waited.
   Result<std::vector<bool>> Swap(std::span<const SqlSwap> swaps, milliseconds within) override {
     std::vector<SqlStatement> statements;
-    std::vector<std::string> told;  // keeps the texts of the statements
-    told.reserve(swaps.size());
+    std::vector<std::string> notify;  // keeps the texts of the statements
+    notify.reserve(swaps.size());
     const bool sealed = std::any_of(swaps.begin(), swaps.end(),
                                     [](const SqlSwap& swap) { return swap.epoch.has_value(); });
     AddShare(statements, sealed);
     const size_t first = statements.size();
     for (const SqlSwap& swap : swaps) {
-      told.push_back(ToldText(swap.told));
-      statements.push_back(StatementOf(swap, told.back()));
+      notify.push_back(NotificationText(swap.notify));
+      statements.push_back(StatementOf(swap, notify.back()));
     }
     const auto answers = All(statements, within);
     if (!answers) {
@@ -131,7 +132,7 @@ class PostgresStore final : public SqlStore {
     }
     std::vector<bool> done;
     for (size_t i = 0; i < swaps.size(); i++) {
-      done.push_back(Done((*answers)[first + i], told[i]));
+      done.push_back(Done((*answers)[first + i], notify[i]));
     }
     return done;
   }
@@ -191,9 +192,9 @@ class PostgresStore final : public SqlStore {
   }
 
  private:
-  static std::string ToldText(const std::vector<SqlTold>& told) {
+  static std::string NotificationText(const std::vector<SqlNotification>& notify) {
     std::string text;
-    for (const SqlTold& one : told) {
+    for (const SqlNotification& one : notify) {
       text.append(text.empty() ? "" : ",").append(kChannel).append(Hex(one.home)).append(" ");
       text.append(Hex(one.token.process)).append(".").append(Hex(one.token.attempt));
     }
@@ -208,24 +209,24 @@ class PostgresStore final : public SqlStore {
   }
 
   // Whether the statement of StatementOf, with this text, wrote the row.
-  static bool Done(const SqlAnswer& answer, const std::string& told) {
-    return told.empty() ? answer.affected == 1 : !answer.rows.empty();
+  static bool Done(const SqlAnswer& answer, const std::string& notify) {
+    return notify.empty() ? answer.affected == 1 : !answer.rows.empty();
   }
 
   static Result<SqlLocked> NotDone(const SqlRefusal& refusal);
 
-  SqlStatement StatementOf(const SqlSwap& swap, std::string_view told) const {
-    SqlStatement statement{swap.from == 0 ? texts_.insert
-                           : told.empty() ? texts_.update
-                                          : texts_.tell,
+  SqlStatement StatementOf(const SqlSwap& swap, std::string_view notify) const {
+    SqlStatement statement{swap.from == 0   ? texts_.insert
+                           : notify.empty() ? texts_.update
+                                            : texts_.update_notify,
                            {space_, swap.name, swap.to, static_cast<int64_t>(swap.fence),
                             MicrosOf(swap.ends), std::string_view(swap.state), FreshUntil(swap),
                             swap.epoch ? int64_t{*swap.epoch} : int64_t{-1}}};
     if (swap.from != 0) {
       statement.values.emplace_back(swap.from);
     }
-    if (!told.empty()) {
-      statement.values.emplace_back(told);
+    if (!notify.empty()) {
+      statement.values.emplace_back(notify);
     }
     return statement;
   }
@@ -287,13 +288,13 @@ Result<SqlLocked> PostgresStore::SwapLocked(std::string_view name, bool sealed,
     transaction.Rollback();
     return swap ? Result<SqlLocked>(SqlLocked::kDone) : swap.error();
   }
-  const std::string told = ToldText((*swap)->told);
-  const SqlStatement write = StatementOf(**swap, told);
+  const std::string notify = NotificationText((*swap)->notify);
+  const SqlStatement write = StatementOf(**swap, notify);
   const auto written = transaction.CommitAfter({&write, 1});
   if (!written || written->refusal) {
     return written ? NotDone(*written->refusal) : written.error();
   }
-  return Done(written->answers.front(), told) ? SqlLocked::kDone : SqlLocked::kBusy;
+  return Done(written->answers.front(), notify) ? SqlLocked::kDone : SqlLocked::kBusy;
 }
 
 // Those who may not are told what somebody else has to do for them.

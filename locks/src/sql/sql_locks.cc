@@ -462,7 +462,7 @@ class SqlLocks final : public LockEngine {
       if (home == home_) {
         ours.push_back(token);
       } else if (home != 0 && can_.wakes) {
-        swap.told.push_back({home, token});
+        swap.notify.push_back({home, token});
       }
     }
     return swap;

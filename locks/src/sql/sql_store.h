@@ -45,7 +45,7 @@ struct SqlSeen {
 };
 
 // A waiter that is to hear of its turn.
-struct SqlTold {
+struct SqlNotification {
   uint64_t home;
   Token token;
 };
@@ -57,9 +57,9 @@ struct SqlSwap {
   uint64_t fence = 0;
   BootTime ends{};  // when all that is in the state will have ended
   std::string state;
-  BootTime judged{};               // what was seen, was seen then
-  std::optional<uint32_t> epoch;   // only if the store is sealed with it
-  std::vector<SqlTold> told = {};  // if it is done
+  BootTime judged{};                         // what was seen, was seen then
+  std::optional<uint32_t> epoch;             // only if the store is sealed with it
+  std::vector<SqlNotification> notify = {};  // if it is done
 };
 
 // How long a round with a locked row waits.

@@ -60,7 +60,7 @@ struct ConfigWatch::Parts {
           {{"from", seen.value.version}, {"to", now.version}});
     }
     seen.value = std::move(now);
-    untold = true;
+    change_pending = true;
     changed.notify_all();
     return {};
   }
@@ -91,27 +91,27 @@ struct ConfigWatch::Parts {
     }
   }
 
-  void Tell() {
+  void NotifyOfChanges() {
     for (;;) {
       ConfigValue now;
       {
         MutexLock lock(mutex);
-        changed.wait(mutex, [this]() REQUIRES(mutex) { return untold || ending; });
+        changed.wait(mutex, [this]() REQUIRES(mutex) { return change_pending || ending; });
         if (ending) {
           return;
         }
-        untold = false;
-        telling = true;
+        change_pending = false;
+        notifying = true;
         now = seen.value;
       }
-      TellOne(now);
+      NotifyOf(now);
       MutexLock lock(mutex);
-      telling = false;
+      notifying = false;
       changed.notify_all();
     }
   }
 
-  void TellOne(const ConfigValue& now) const {
+  void NotifyOf(const ConfigValue& now) const {
     try {
       options.changed(now);
     } catch (const std::exception& error) {
@@ -130,13 +130,13 @@ struct ConfigWatch::Parts {
   mutable Mutex mutex;
   ConditionVariable changed;
   ConfigSeen seen GUARDED_BY(mutex);
-  bool untold GUARDED_BY(mutex) = false;
-  bool telling GUARDED_BY(mutex) = false;
+  bool change_pending GUARDED_BY(mutex) = false;
+  bool notifying GUARDED_BY(mutex) = false;
   bool ending GUARDED_BY(mutex) = false;
 
   std::stop_source stop;
   std::optional<std::thread> reader;
-  std::optional<std::thread> teller;
+  std::optional<std::thread> notifier;
 };
 
 ConfigWatch::ConfigWatch(std::shared_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -168,9 +168,9 @@ Result<std::unique_ptr<ConfigWatch>> ConfigWatch::Over(std::shared_ptr<SwitchSto
   std::unique_ptr<ConfigWatch> watch(new ConfigWatch(parts));
   parts->reader = StartThread("config", [parts] { parts->ReadLoop(); });
   if (parts->reader && parts->options.changed) {
-    parts->teller = StartThread("config-tell", [parts] { parts->Tell(); });
+    parts->notifier = StartThread("config-tell", [parts] { parts->NotifyOfChanges(); });
   }
-  if (!parts->reader || (parts->options.changed && !parts->teller)) {
+  if (!parts->reader || (parts->options.changed && !parts->notifier)) {
     return Error{Code::kUnavailable, Effect::kNone, "the system gives no thread"};
   }
   return watch;
@@ -183,17 +183,18 @@ ConfigWatch::~ConfigWatch() {
     MutexLock lock(parts_->mutex);
     parts_->ending = true;
     parts_->changed.notify_all();
-    const bool by_itself = parts_->teller && parts_->teller->get_id() == std::this_thread::get_id();
+    const bool by_itself =
+        parts_->notifier && parts_->notifier->get_id() == std::this_thread::get_id();
     let_go = by_itself || !parts_->changed.wait_for(
                               parts_->mutex, parts_->options.last_call,
-                              [this]() REQUIRES(parts_->mutex) { return !parts_->telling; });
+                              [this]() REQUIRES(parts_->mutex) { return !parts_->notifying; });
     if (let_go && !by_itself) {
       Log(LogLevel::kError, "config", "whoever was told of a change does not return; it is let go",
           {});
     }
   }
-  if (parts_->teller) {
-    let_go ? parts_->teller->detach() : parts_->teller->join();
+  if (parts_->notifier) {
+    let_go ? parts_->notifier->detach() : parts_->notifier->join();
   }
   if (parts_->reader) {
     parts_->reader->join();

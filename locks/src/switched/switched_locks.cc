@@ -130,16 +130,16 @@ std::optional<size_t> SwitchedLocks::Parts::HoldsLeft(const SwitchRecord& record
   return left;
 }
 
-LockSwitch SwitchedLocks::Parts::Told(const SwitchRecord& record) {
-  LockSwitch told{record.from,       record.to, record.mode, record.epoch,
-                  HoldsLeft(record), {},        record.why};
+LockSwitch SwitchedLocks::Parts::ReportOf(const SwitchRecord& record) {
+  LockSwitch report{record.from,       record.to, record.mode, record.epoch,
+                    HoldsLeft(record), {},        record.why};
   const SwitchProgress progress = board->Progress();
   if (record.mode != SwitchMode::kSingle) {
-    told.left = progress.record == record              ? progress.left
-                : progress.record.epoch > record.epoch ? milliseconds(0)  // it ended meanwhile
-                                                       : HowLongToEnd(record);
+    report.left = progress.record == record              ? progress.left
+                  : progress.record.epoch > record.epoch ? milliseconds(0)  // it ended meanwhile
+                                                         : HowLongToEnd(record);
   }
-  return told;
+  return report;
 }
 
 Status SwitchedLocks::Parts::CheckGrants(SwitchedStore& store) {
@@ -168,7 +168,7 @@ Result<LockSwitch> SwitchedLocks::SwitchTo(std::string_view name, std::string_vi
   }
   // In force, or on its way there.
   if (record->mode == SwitchMode::kSingle ? record->from == name : record->to == name) {
-    return parts_->Told(*record);
+    return parts_->ReportOf(*record);
   }
   const auto known = std::find_if(parts_->stores.begin(), parts_->stores.end(),
                                   [&](const auto& store) { return store->name() == name; });
@@ -185,16 +185,16 @@ Result<LockSwitch> SwitchedLocks::SwitchTo(std::string_view name, std::string_vi
   }
   const auto begun =
       parts_->board->Begin(*record, name, planned ? SwitchMode::kBoth : SwitchMode::kDrain, why);
-  return begun ? Result<LockSwitch>(parts_->Told(*begun)) : begun.error();
+  return begun ? Result<LockSwitch>(parts_->ReportOf(*begun)) : begun.error();
 }
 
 Result<LockSwitch> SwitchedLocks::CallOff(std::string_view why) {
   const auto record = parts_->board->CallOff(why);
-  return record ? Result<LockSwitch>(parts_->Told(*record)) : record.error();
+  return record ? Result<LockSwitch>(parts_->ReportOf(*record)) : record.error();
 }
 
 LockSwitch SwitchedLocks::Progress() {
-  return parts_->Told(parts_->board->Progress().record);
+  return parts_->ReportOf(parts_->board->Progress().record);
 }
 
 // What has moved may be renewed for the next time when the other store alone is in force.

@@ -66,7 +66,7 @@ struct SwitchedLocks::Parts {
   Status CheckGrants(SwitchedStore& store);
   Status CanBePlanned(SwitchedStore& from, SwitchedStore& to);
   std::optional<size_t> HoldsLeft(const SwitchRecord& record);
-  LockSwitch Told(const SwitchRecord& record);
+  LockSwitch ReportOf(const SwitchRecord& record);
 
   const Clock& clock;
   HoldListeners listeners;

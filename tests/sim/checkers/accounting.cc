@@ -20,16 +20,16 @@ class Accounting final : public Checker {
     cleaned_.See(record);
     switch (record.op) {
       case Op::kAdmit:
-        told_[record.process].deliveries++;
-        told_[record.process].open++;
+        recorded_[record.process].deliveries++;
+        recorded_[record.process].open++;
         break;
       case Op::kSettle:
         Settle(record);
         break;
       case Op::kGone:
         if (!ledgers_.DeliveryFinished(record.delivery)) {
-          told_[record.process].handed_back++;
-          told_[record.process].open--;
+          recorded_[record.process].handed_back++;
+          recorded_[record.process].open--;
         }
         break;
       case Op::kCounts:
@@ -45,7 +45,7 @@ class Accounting final : public Checker {
 
  private:
   void Settle(const Record& record) {
-    DeliveryCounts& counts = told_[record.process];
+    DeliveryCounts& counts = recorded_[record.process];
     counts.handler_calls += (record.aux & kHandledBit) != 0;
     const DeliveryFate fate = FateOf(record);
     // One that stops its partition is handed back and counted all the same.
@@ -81,7 +81,7 @@ class Accounting final : public Checker {
 
   void Compare(const Record& record) {
     const DeliveryCounts& said = evidence_.history.counts(record.value);
-    const DeliveryCounts& told = told_[record.process];
+    const DeliveryCounts& recorded = recorded_[record.process];
     const auto same = [&](const char* name, int64_t a, int64_t b) {
       if (a != b) {
         Broken("I12 truth of telemetry",
@@ -89,21 +89,21 @@ class Accounting final : public Checker {
                    " says " + std::to_string(a) + ", the history " + std::to_string(b));
       }
     };
-    same("deliveries", said.deliveries, told.deliveries);
-    same("applied", said.applied, told.applied);
-    same("suppressed", said.suppressed, told.suppressed);
-    same("parked", said.parked, told.parked);
-    same("rejected", said.rejected, told.rejected);
-    same("handed_back", said.handed_back, told.handed_back);
-    same("open", said.open, told.open);
-    same("uncertain", said.uncertain, told.uncertain);
-    same("own_redelivery", said.own_redelivery, told.own_redelivery);
-    same("attached", said.attached, told.attached);
-    same("conflict", said.conflict, told.conflict);
-    same("unprotected", said.unprotected, told.unprotected);
-    same("repaired", said.repaired, told.repaired);
-    same("stale", said.stale, told.stale);
-    same("handler_calls", said.handler_calls, told.handler_calls);
+    same("deliveries", said.deliveries, recorded.deliveries);
+    same("applied", said.applied, recorded.applied);
+    same("suppressed", said.suppressed, recorded.suppressed);
+    same("parked", said.parked, recorded.parked);
+    same("rejected", said.rejected, recorded.rejected);
+    same("handed_back", said.handed_back, recorded.handed_back);
+    same("open", said.open, recorded.open);
+    same("uncertain", said.uncertain, recorded.uncertain);
+    same("own_redelivery", said.own_redelivery, recorded.own_redelivery);
+    same("attached", said.attached, recorded.attached);
+    same("conflict", said.conflict, recorded.conflict);
+    same("unprotected", said.unprotected, recorded.unprotected);
+    same("repaired", said.repaired, recorded.repaired);
+    same("stale", said.stale, recorded.stale);
+    same("handler_calls", said.handler_calls, recorded.handler_calls);
     if (!said.Balanced()) {
       Broken("deliveries of P" + std::to_string(record.process) + " are not the sum of outcomes");
     }
@@ -181,7 +181,7 @@ class Accounting final : public Checker {
 
   Ledgers ledgers_;
   Cleaned cleaned_;
-  std::map<ActorId, DeliveryCounts> told_;
+  std::map<ActorId, DeliveryCounts> recorded_;
 };
 
 }  // namespace

@@ -93,7 +93,7 @@ class Effects final : public Checker {
   struct Attempt {
     uint32_t delivery;
     ActorId process;
-    bool told;  // that an earlier attempt may have had its effect
+    bool reported;  // that an earlier attempt may have had its effect
     bool effect;
   };
   using ScopeKey = std::pair<ActorId, uint32_t>;  // (whose window, id)
@@ -125,7 +125,7 @@ class Effects final : public Checker {
     bool counter_lost =
         false;  // counters die with their process; the handler was told, that must do
     for (const Attempt& attempt : attempts) {
-      if (effects > 0 && !attempt.told) {
+      if (effects > 0 && !attempt.reported) {
         Broken("id " + std::to_string(scope.second) + " was handled again by P" +
                std::to_string(attempt.process) + " (d" + std::to_string(attempt.delivery) +
                ") after an effect of it, and nobody counts it as uncertain");

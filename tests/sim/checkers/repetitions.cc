@@ -84,7 +84,7 @@ class Repetitions final : public Checker {
              std::to_string(record.offset) + " of p" + std::to_string(record.partition) +
              " again after an effect of P" + std::to_string(effect->second) + ", and is not told");
     }
-    evidence_.sometimes.Count(Situation::kRepetitionTold, effect->second != record.process);
+    evidence_.sometimes.Count(Situation::kRepetitionReported, effect->second != record.process);
   }
 
   // A commit that lands after a later one takes the bound back with the frontier, until the next

@@ -51,13 +51,13 @@ struct stat Folder(uid_t owner, mode_t mode) {
 TEST(SocketTrust, AServerIsOurselvesOrRootAndForRootWhoHasTheDirectoryAlone) {
   constexpr uid_t kUs = 1000;
   constexpr uid_t kOther = 1001;
-  EXPECT_TRUE(MayBelieve(kUs, kUs, Folder(kOther, 0777)));
-  EXPECT_TRUE(MayBelieve(0, kUs, Folder(kOther, 0777)));
-  EXPECT_FALSE(MayBelieve(kOther, kUs, Folder(kOther, 0700))) << "we are not asked to trust him";
-  EXPECT_TRUE(MayBelieve(kOther, 0, Folder(kOther, 0755)));
-  EXPECT_FALSE(MayBelieve(kOther, 0, Folder(kOther, 0775))) << "or somebody of his group";
-  EXPECT_FALSE(MayBelieve(kOther, 0, Folder(kUs, 0755))) << "another service's directory";
-  EXPECT_FALSE(MayBelieve(kOther, 0, Folder(0, 01777))) << "anybody may have put it there";
+  EXPECT_TRUE(MayTrust(kUs, kUs, Folder(kOther, 0777)));
+  EXPECT_TRUE(MayTrust(0, kUs, Folder(kOther, 0777)));
+  EXPECT_FALSE(MayTrust(kOther, kUs, Folder(kOther, 0700))) << "we are not asked to trust him";
+  EXPECT_TRUE(MayTrust(kOther, 0, Folder(kOther, 0755)));
+  EXPECT_FALSE(MayTrust(kOther, 0, Folder(kOther, 0775))) << "or somebody of his group";
+  EXPECT_FALSE(MayTrust(kOther, 0, Folder(kUs, 0755))) << "another service's directory";
+  EXPECT_FALSE(MayTrust(kOther, 0, Folder(0, 01777))) << "anybody may have put it there";
 }
 
 TEST(SocketTrust, ADirectoryIsSafeWhereOnlyWeAndRootMayReplaceAName) {

@@ -26,7 +26,7 @@ TEST_F(AdminServerTest, AnswersOneRequestAndLetsGo) {
   client.SendFrame(Echo("b"));
   const std::string bytes = client.ReadToTheEnd();
   FrameReader reader(kMostAnswer);
-  ASSERT_EQ(reader.Take(bytes), FrameReader::State::kWhole);
+  ASSERT_EQ(reader.Take(bytes), FrameReader::State::kComplete);
   EXPECT_EQ(bytes.size(), kFrameHead + reader.body().size()) << "and nothing else";
   EXPECT_THAT(std::string(reader.body()), HasSubstr(R"("text":"a")"));
 }

@@ -26,7 +26,7 @@ TEST(Frame, ItIsReadHoweverItsBytesCome) {
           state = reader.Take(std::string_view(frame).substr(from, to - from));
         }
       }
-      EXPECT_EQ(state, State::kWhole);
+      EXPECT_EQ(state, State::kComplete);
       EXPECT_EQ(reader.body(), "hello");
     }
   }
@@ -34,19 +34,19 @@ TEST(Frame, ItIsReadHoweverItsBytesCome) {
 
 TEST(Frame, AnEmptyBodyIsWhole) {
   FrameReader reader(0);
-  EXPECT_EQ(reader.Take(Framed("")), State::kWhole);
+  EXPECT_EQ(reader.Take(Framed("")), State::kComplete);
   EXPECT_EQ(reader.body(), "");
 }
 
 TEST(Frame, WhatFollowsItIsDropped) {
   FrameReader reader(100);
-  EXPECT_EQ(reader.Take(Framed("one") + Framed("two")), State::kWhole);
+  EXPECT_EQ(reader.Take(Framed("one") + Framed("two")), State::kComplete);
   EXPECT_EQ(reader.body(), "one");
 }
 
 TEST(Frame, OneAtTheLimitIsTakenAndOneAboveItIsNot) {
   FrameReader at(5);
-  EXPECT_EQ(at.Take(Framed("12345")), State::kWhole);
+  EXPECT_EQ(at.Take(Framed("12345")), State::kComplete);
   FrameReader above(5);
   EXPECT_EQ(above.Take(Framed("123456")), State::kTooLong);
   EXPECT_EQ(above.announced(), 6u);

@@ -59,8 +59,8 @@ class RawClient {
   nlohmann::json Answer() {
     FrameReader reader(kMostAnswer);
     const auto state = reader.Take(ReadToTheEnd());
-    return state == FrameReader::State::kWhole ? nlohmann::json::parse(reader.body())
-                                               : nlohmann::json();
+    return state == FrameReader::State::kComplete ? nlohmann::json::parse(reader.body())
+                                                  : nlohmann::json();
   }
   std::string Error() { return Answer().value("error", "(no error)"); }
 

@@ -237,21 +237,21 @@ TEST_F(StoreLoginTest, AConnectionWaitsForAnotherLoginNoLongerThanItMay) {
 TEST_F(StoreLoginTest, TheProcessKeepsARefusalForTheNextClientOfTheSameLogin) {
   endpoint_.server = "of-this-test";
   const std::string told = "store://of-this-test refuses the login: wrong password";
-  const auto told_now = [&] {
+  const auto reported_now = [&] {
     const std::vector<std::string> all = StoreLogin::Refusals();
     return std::count(all.begin(), all.end(), told);
   };
   EXPECT_FALSE(Enter(*StoreLogin::Of(endpoint_)));
   EXPECT_FALSE(Enter(*StoreLogin::Of(endpoint_)));
   EXPECT_EQ(tried_.size(), 1u);
-  EXPECT_EQ(told_now(), 1);
+  EXPECT_EQ(reported_now(), 1);
   Endpoint other = endpoint_;
   other.password = "new";
   EXPECT_NE(StoreLogin::Of(other), StoreLogin::Of(endpoint_)) << "it was never tried";
   other.password = "old";
   other.read_login = [] { return Result<UserAndPassword>({"app", "new"}); };
   EXPECT_TRUE(Enter(*StoreLogin::Of(other))) << "now it can be read";
-  EXPECT_EQ(told_now(), 0);
+  EXPECT_EQ(reported_now(), 0);
 }
 
 TEST_F(StoreLoginTest, AnAddressThatIsReadAgainGivesUserAndPasswordOfTheSameServer) {

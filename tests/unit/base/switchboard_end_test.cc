@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "aside_gate.h"
-#include "support/told_within.h"
+#include "support/stop_requested_within.h"
 #include "switchboard_fixture.h"
 
 namespace oncemq::testing {
@@ -76,7 +76,7 @@ class LastingStore final : public SwitchStore {
     return view_.Swap(text, version);
   }
   Status Await(uint64_t, BootTime, const std::stop_token& stop) override {
-    told_.emplace(stop, [this] {
+    on_stop_.emplace(stop, [this] {
       MutexLock lock(mutex_);
       ending_ = true;
       changed_.notify_all();
@@ -103,7 +103,7 @@ class LastingStore final : public SwitchStore {
 
  private:
   SwitchStoreView view_;
-  std::optional<std::stop_callback<std::function<void()>>> told_;
+  std::optional<std::stop_callback<std::function<void()>>> on_stop_;
   Mutex mutex_;
   ConditionVariable changed_;
   bool waits_ GUARDED_BY(mutex_) = false;
@@ -227,7 +227,7 @@ TEST_F(SwitchboardEndTest, WhatItsUserDoesAsideIsWaitedForOnceItHasBegunAndElseD
     options.aside = [&](std::function<void()> call) { given.push_back(std::move(call)); };
     options.probe = [&, probe = options.probe](std::string_view store) {
       const Status answer = probe(store);
-      EXPECT_FALSE(ToldWithin(gone.get_token(), milliseconds(200)));
+      EXPECT_FALSE(StopRequestedWithin(gone.get_token(), milliseconds(200)));
       return answer;
     };
   });

@@ -41,10 +41,11 @@ class Completion : public Command {
     std::ofstream(ask_) << "source '" << script_.string() << "'\nCOMP_WORDS=(" << line
                         << ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_oncemq\n"
                         << "echo \"${COMPREPLY[@]}\"\n";
-    Process bash({.command = {"/bin/sh", "-c",
-                              "exec bash '" + ask_.string() + "' >'" + told_.string() + "' 2>&1"}});
-    EXPECT_EQ(bash.Wait(std::chrono::seconds(30)), 0) << ReadAll(told_);
-    return WordsOf(ReadAll(told_));
+    Process bash(
+        {.command = {"/bin/sh", "-c",
+                     "exec bash '" + ask_.string() + "' >'" + output_.string() + "' 2>&1"}});
+    EXPECT_EQ(bash.Wait(std::chrono::seconds(30)), 0) << ReadAll(output_);
+    return WordsOf(ReadAll(output_));
   }
 
   // The commands that a help has: indented lines of one section.
@@ -93,7 +94,7 @@ class Completion : public Command {
 
   const std::filesystem::path script_ = dir_.path() / "completion";
   const std::filesystem::path ask_ = dir_.path() / "ask";
-  const std::filesystem::path told_ = dir_.path() / "told";
+  const std::filesystem::path output_ = dir_.path() / "told";
 };
 
 TEST_F(Completion, OffersEveryCommandAndOptionThatTheHelpHas) {

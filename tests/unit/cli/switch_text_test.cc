@@ -17,21 +17,21 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
 LockSwitch UnderWay(milliseconds left) {
-  LockSwitch told;
-  told.in_force = "a";
-  told.target = "b";
-  told.phase = SwitchMode::kBoth;
-  told.epoch = 5;
-  told.left = left;
-  told.why = "an \"upgrade\"\n";
-  return told;
+  LockSwitch state;
+  state.in_force = "a";
+  state.target = "b";
+  state.phase = SwitchMode::kBoth;
+  state.epoch = 5;
+  state.left = left;
+  state.why = "an \"upgrade\"\n";
+  return state;
 }
 
 LockSwitch Over() {
-  LockSwitch told;
-  told.in_force = "b";
-  told.epoch = 6;
-  return told;
+  LockSwitch state;
+  state.in_force = "b";
+  state.epoch = 6;
+  return state;
 }
 
 TEST(SwitchText, OneLookSaysThatItDoesNotKnowWhenTheSwitchBegan) {
@@ -55,8 +55,8 @@ TEST(SwitchText, AWatchTellsEachLookUntilTheSwitchIsOver) {
   std::vector<std::string> lines;
   WatchSwitch([&] { return now < 3'000 ? UnderWay(milliseconds(3'000 - now)) : Over(); },
               [&] { now += 1'000; },
-              [&](const LockSwitch& told) {
-                lines.push_back(SwitchText(told, /*watched=*/true));
+              [&](const LockSwitch& state) {
+                lines.push_back(SwitchText(state, /*watched=*/true));
                 return true;
               });
   EXPECT_THAT(lines,

@@ -317,11 +317,11 @@ TEST(WindowKnowsSuspects, ButForWhatItsOwnOwnerInherited) {
   facts.metadata = Unclean(120);
   facts.metadata.inherited = 110;
   WindowKnowsSuspects(facts);
-  EXPECT_EQ(facts.told_below, 110);
+  EXPECT_EQ(facts.reported_below, 110);
   AssignFacts clean;
   clean.metadata = Sample();
   WindowKnowsSuspects(clean);
-  EXPECT_GT(clean.told_below, 1'000'000) << "what a list names is told in any case";
+  EXPECT_GT(clean.reported_below, 1'000'000) << "what a list names is told in any case";
 }
 
 TEST(ResolveAssignment, ADamagedMapIsIgnoredAndTheOffsetKept) {

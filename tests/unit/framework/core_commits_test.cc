@@ -49,7 +49,7 @@ class CoreFullMap : public CoreHarness, public ::testing::WithParamInterface<boo
     CoreOptions options = Small();
     options.in_flight = options.partition_credit = options.span = 8'192;
     options.batch = options.lane_batch = 8'192;
-    options.map_alone = GetParam();
+    options.relies_on_map = GetParam();
     return options;
   }
   CoreFullMap() : CoreHarness(Wide()) {}

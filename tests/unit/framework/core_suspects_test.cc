@@ -95,7 +95,7 @@ TEST_F(CoreSuspects, CommitsCountUncertainMessagesOverAllOwners) {
 
 TEST_F(CoreSuspects, WhatTheWindowKnowsIsNotToldBesides) {
   AssignFacts facts = From(10, 10, 20);
-  facts.told_below = 12;
+  facts.reported_below = 12;
   Begin(facts);
   AdmitAll(10, 14);
   for (const BatchItem& item : Take()) {
@@ -105,7 +105,7 @@ TEST_F(CoreSuspects, WhatTheWindowKnowsIsNotToldBesides) {
 
 TEST_F(CoreSuspects, AMessageWithoutAnIdIsToldAlsoWhereTheWindowKnowsTheOthers) {
   AssignFacts facts = From(10, 10, 20);
-  facts.told_below = 0;
+  facts.reported_below = 0;
   Begin(facts);
   Admit(0, 10, "a", "id");
   Admit(0, 11, "b");

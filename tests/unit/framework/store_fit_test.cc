@@ -86,8 +86,8 @@ TEST(FitStore, OnlyAStoreThatHasLostNothingKnowsTheHandlersThatRan) {
     StoreRules rules = kGuarded;
     rules.level = Level::kOpaque;
     ASSERT_TRUE(FitStore(StoreAt(0, 500), rules, assignment));
-    EXPECT_EQ(assignment.facts.told_below, lost_writes ? INT64_MAX : 510);
-    EXPECT_EQ(assignment.window_lacks, lost_writes);
+    EXPECT_EQ(assignment.facts.reported_below, lost_writes ? INT64_MAX : 510);
+    EXPECT_EQ(assignment.missing_ids, lost_writes);
   }
 }
 
@@ -98,7 +98,7 @@ TEST(FitStore, AStoreWhoseClaimsEndWithTheirProcessKnowsNoHandlersThatRan) {
   rules.level = Level::kOpaque;
   rules.keeps_claims = false;
   ASSERT_TRUE(FitStore(StoreAt(0, 500), rules, assignment));
-  EXPECT_EQ(assignment.facts.told_below, INT64_MAX);
+  EXPECT_EQ(assignment.facts.reported_below, INT64_MAX);
   EXPECT_EQ(assignment.facts.read_from, 500) << "what is finished it knows";
 }
 
@@ -118,16 +118,16 @@ TEST(FitStore, OnlyAStoreThatHasAllMarkersKnowsWhatItsOwnerHadBegun) {
   Assignment same = Committed(500);
   same.facts.metadata.inherited = 510;
   ASSERT_TRUE(FitStore(StoreAt(0, 500), kGuarded, same));
-  EXPECT_EQ(same.facts.told_below, 510);
+  EXPECT_EQ(same.facts.reported_below, 510);
   Assignment behind = Committed(500);
   ASSERT_TRUE(FitStore(StoreAt(0, 450), kGuarded, behind));
-  EXPECT_EQ(behind.facts.told_below, kAll);
-  EXPECT_TRUE(behind.window_lacks);
+  EXPECT_EQ(behind.facts.reported_below, kAll);
+  EXPECT_TRUE(behind.missing_ids);
   StoreRules all = kGuarded;
   all.catch_up = 1'000;
   Assignment foreign = Committed(500, /*incarnation=*/12);
   ASSERT_TRUE(FitStore(StoreAt(0, 500), all, foreign));
-  EXPECT_EQ(foreign.facts.told_below, kAll);
+  EXPECT_EQ(foreign.facts.reported_below, kAll);
 }
 
 // `incomplete: run` was allowed once; who has taken it back would not know otherwise (rule 6).

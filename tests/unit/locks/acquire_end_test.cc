@@ -8,7 +8,7 @@
 
 #include "oncemq/locks/lock_domain.h"
 #include "support/shaky_locks.h"
-#include "support/told_within.h"
+#include "support/stop_requested_within.h"
 
 namespace oncemq::testing {
 namespace {
@@ -70,7 +70,7 @@ TEST_F(AcquireEnd, AHoldWhoseEndIsMovedLastsUntilThenAndNoLonger) {
   EXPECT_EQ(one->lost(), LeaseLoss::kTooLong);
   one->EndAt(clock_.Boot() + milliseconds(5'000));
   EXPECT_FALSE(one->StillMine());
-  EXPECT_TRUE(ToldWithin(one->stop(), std::chrono::seconds(20)));
+  EXPECT_TRUE(StopRequestedWithin(one->stop(), std::chrono::seconds(20)));
   Lease().EndAt(clock_.Boot());  // of nothing: nothing
 }
 

@@ -21,7 +21,7 @@ namespace oncemq::testing {
 namespace {
 
 // What was told, and whoever waits for it.
-class Told {
+class Notifications {
  public:
   void Add(const std::string& text) {
     MutexLock lock(mutex_);
@@ -55,33 +55,33 @@ class ConfigWatchTest : public ::testing::Test {
 
   const std::shared_ptr<SharedSwitchStore> shared_ = std::make_shared<SharedSwitchStore>();
   const std::shared_ptr<SwitchStoreView> store_ = std::make_shared<SwitchStoreView>(shared_);
-  Told told_;
-  const std::function<void(const ConfigValue&)> tell_ = [this](const ConfigValue& now) {
-    told_.Add(now.text + " " + std::to_string(now.version));
+  Notifications notified_;
+  const std::function<void(const ConfigValue&)> notify_ = [this](const ConfigValue& now) {
+    notified_.Add(now.text + " " + std::to_string(now.version));
   };
 };
 
 TEST_F(ConfigWatchTest, WhatIsThereIsToldAndThenEachChange) {
   Put("one", 1);
-  const auto watch = Open({.changed = tell_});
+  const auto watch = Open({.changed = notify_});
   EXPECT_EQ(watch->Now().value, (ConfigValue{"one", 1}));
   EXPECT_FALSE(watch->Now().blind);
-  told_.Until("one 1");
+  notified_.Until("one 1");
   Put("two", 2);
   EXPECT_EQ(watch->Now().value.version, 1u) << "it asks nobody";
   const BootTime before = watch->Now().as_of;
   store_->Turn();
   EXPECT_EQ(watch->Now().value, (ConfigValue{"two", 2}));
   EXPECT_GT(watch->Now().as_of, before);
-  EXPECT_EQ(told_.Until("two 2"), (std::vector<std::string>{"one 1", "two 2"}));
+  EXPECT_EQ(notified_.Until("two 2"), (std::vector<std::string>{"one 1", "two 2"}));
 }
 
 TEST_F(ConfigWatchTest, WhatNobodyHasSetIsNotTold) {
-  const auto watch = Open({.changed = tell_});
+  const auto watch = Open({.changed = notify_});
   EXPECT_EQ(watch->Now().value, ConfigValue());
   store_->Turn();
   EXPECT_TRUE(*watch->Set("one", 0));
-  EXPECT_EQ(told_.Until("one 1").size(), 1u);
+  EXPECT_EQ(notified_.Until("one 1").size(), 1u);
 }
 
 TEST_F(ConfigWatchTest, OnlyTheTextThatWasReadIsReplacedAndBothHaveLookedThen) {
@@ -97,7 +97,7 @@ TEST_F(ConfigWatchTest, OnlyTheTextThatWasReadIsReplacedAndBothHaveLookedThen) {
 
 TEST_F(ConfigWatchTest, WhileThePlaceIsAwayTheLastTextStaysAndItSaysSinceWhen) {
   Put("one", 1);
-  const auto watch = Open({.changed = tell_});
+  const auto watch = Open({.changed = notify_});
   const BootTime seen = watch->Now().as_of;
   store_->Cut(true);
   store_->Turn();
@@ -111,12 +111,12 @@ TEST_F(ConfigWatchTest, WhileThePlaceIsAwayTheLastTextStaysAndItSaysSinceWhen) {
   store_->Turn();
   EXPECT_EQ(watch->Now().value, (ConfigValue{"two", 2}));
   EXPECT_FALSE(watch->Now().blind);
-  told_.Until("two 2");
+  notified_.Until("two 2");
 }
 
 TEST_F(ConfigWatchTest, ATextThatIsGoneDoesNotMakeTheConfigurationEmpty) {
   Put("one", 7);
-  const auto watch = Open({.changed = tell_});
+  const auto watch = Open({.changed = notify_});
   Put("", 0);
   store_->Turn();
   EXPECT_EQ(watch->Now().value, (ConfigValue{"one", 7}));
@@ -124,17 +124,17 @@ TEST_F(ConfigWatchTest, ATextThatIsGoneDoesNotMakeTheConfigurationEmpty) {
   EXPECT_TRUE(*watch->Set("two", 0)) << "nobody has set one";
   EXPECT_EQ(watch->Now().value, (ConfigValue{"two", 1}));
   EXPECT_FALSE(watch->Now().blind);
-  told_.Until("two 1");
+  notified_.Until("two 1");
 }
 
 TEST_F(ConfigWatchTest, ATextThatWentBackIsFollowedAndSaidInTheLog) {
   LogFile log;
   Put("two", 2);
-  const auto watch = Open({.changed = tell_});
+  const auto watch = Open({.changed = notify_});
   Put("one", 1);
   store_->Turn();
   EXPECT_EQ(watch->Now().value, (ConfigValue{"one", 1}));
-  told_.Until("one 1");
+  notified_.Until("one 1");
   EXPECT_NE(log.End().find("went back"), std::string::npos);
 }
 
@@ -147,7 +147,7 @@ TEST_F(ConfigWatchTest, WhileACallLastsItSeesOnAndTheNextCallHasTheLastText) {
       inside.count_down();
       goes_on.wait();
     }
-    tell_(now);
+    notify_(now);
   }});
   inside.wait();
   Put("two", 2);
@@ -156,20 +156,20 @@ TEST_F(ConfigWatchTest, WhileACallLastsItSeesOnAndTheNextCallHasTheLastText) {
   store_->Turn();
   EXPECT_EQ(watch->Now().value.text, "three");
   goes_on.count_down();
-  EXPECT_EQ(told_.Until("three 3"), (std::vector<std::string>{"one 1", "three 3"}));
+  EXPECT_EQ(notified_.Until("three 3"), (std::vector<std::string>{"one 1", "three 3"}));
 }
 
 TEST_F(ConfigWatchTest, ACallThatThrowsIsLoggedAndTheNextOneIsMade) {
   LogFile log;
   Put("one", 1);
   auto watch = Open({.changed = [&](const ConfigValue& now) {
-    tell_(now);
+    notify_(now);
     throw std::runtime_error("no such limit");
   }});
-  told_.Until("one 1");
+  notified_.Until("one 1");
   Put("two", 2);
   store_->Turn();
-  told_.Until("two 2");
+  notified_.Until("two 2");
   watch.reset();
   EXPECT_NE(log.End().find("no such limit"), std::string::npos);
 }

@@ -8,7 +8,7 @@
 
 #include "oncemq/locks/lock_domain.h"
 #include "support/shaky_locks.h"
-#include "support/told_within.h"
+#include "support/stop_requested_within.h"
 
 namespace oncemq::testing {
 namespace {
@@ -30,7 +30,7 @@ TEST_F(HoldListenersTest, WhatTheEngineDoubtsIsLookedAtLongBeforeItsRenewal) {
   const auto stays = domain_->Acquire("stays");
   ASSERT_EQ(*locks_->Evict("gone", (*gone)->fence()), Freed::kYes);
   locks_->listeners.HoldsMayBeLost();
-  EXPECT_TRUE(ToldWithin((*gone)->stop(), kSoon));
+  EXPECT_TRUE(StopRequestedWithin((*gone)->stop(), kSoon));
   EXPECT_EQ((*gone)->lost(), LeaseLoss::kTaken);
   EXPECT_TRUE((*stays)->StillMine()) << "a doubt by itself ends nothing";
 }
@@ -43,7 +43,7 @@ TEST_F(HoldListenersTest, AGrantThatIsInDoubtBeforeItIsHeardOfIsLookedAt) {
   };
   const auto lease = domain_->Acquire("x");
   ASSERT_TRUE(lease && *lease);
-  EXPECT_TRUE(ToldWithin((*lease)->stop(), kSoon));
+  EXPECT_TRUE(StopRequestedWithin((*lease)->stop(), kSoon));
 }
 
 // The answer that is on its way was given before.

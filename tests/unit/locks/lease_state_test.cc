@@ -89,9 +89,9 @@ TEST(LeaseState, ALateAcknowledgementDoesNotBringItBack) {
   EXPECT_EQ(told.lost(), LeaseLoss::kDeadline);
 
   // Nobody has looked at the clock since; the hold was unsafe all the same.
-  LeaseState untold(kTimes, kStart);
-  untold.Renewed(At(milliseconds(800)), At(kSafe));
-  EXPECT_EQ(untold.At(At(kSafe)).lost, LeaseLoss::kDeadline);
+  LeaseState unreported(kTimes, kStart);
+  unreported.Renewed(At(milliseconds(800)), At(kSafe));
+  EXPECT_EQ(unreported.At(At(kSafe)).lost, LeaseLoss::kDeadline);
 }
 
 TEST(LeaseState, AFailedRenewalIsSentAgainAndExtendsNothing) {

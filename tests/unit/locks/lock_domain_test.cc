@@ -11,7 +11,7 @@
 #include "oncemq/locks/memory_locks.h"
 #include "support/no_more_threads.h"
 #include "support/shaky_locks.h"
-#include "support/told_within.h"
+#include "support/stop_requested_within.h"
 
 namespace oncemq::testing {
 namespace {
@@ -37,7 +37,7 @@ class LockDomainTest : public ::testing::Test {
       std::this_thread::yield();
     }
   }
-  static void UntilTold(const std::stop_token& stop) {
+  static void AwaitStop(const std::stop_token& stop) {
     std::atomic<bool> told{false};
     const std::stop_callback callback(stop, [&] {
       told = true;
@@ -164,7 +164,7 @@ TEST_F(LockDomainTest, AHolderIsToldToStopBeforeTheStoreGrantsToOthers) {
   auto lease = Acquired();
   ASSERT_TRUE(lease);
   locks_->on_extend = Fault::kRefused;
-  UntilTold(lease->stop());
+  AwaitStop(lease->stop());
   EXPECT_EQ(lease->lost(), LeaseLoss::kDeadline);
   EXPECT_FALSE(lease->StillMine());
   EXPECT_EQ(Parties(), 1u) << "the store still keeps it";
@@ -178,7 +178,7 @@ TEST_F(LockDomainTest, AHolderIsToldToStopThoughTheStoreHangs) {
   auto lease = Acquired();
   ASSERT_TRUE(lease);
   locks_->on_extend = Fault::kHangs;
-  UntilTold(lease->stop());
+  AwaitStop(lease->stop());
   EXPECT_EQ(lease->lost(), LeaseLoss::kDeadline);
   locks_->on_extend = Fault::kNone;
   locks_->on_extend.notify_all();
@@ -192,7 +192,7 @@ TEST_F(LockDomainTest, ACallbackThatBlocksDelaysNoOtherLoss) {
   std::atomic<bool> go_on{false};
   const std::stop_callback blocks((*one)->stop(), [&] { go_on.wait(false); });
   locks_->on_extend = Fault::kRefused;
-  UntilTold((*two)->stop());
+  AwaitStop((*two)->stop());
   go_on = true;
   go_on.notify_all();
 }
@@ -243,7 +243,7 @@ TEST_F(LockDomainTest, ADomainThatEndedKeepsNothingAlive) {
     while (locks_->extends < 1 && (*one)->StillMine()) {
       std::this_thread::yield();
     }
-    UntilTold((*two)->stop());
+    AwaitStop((*two)->stop());
     std::jthread goes_on([&] {
       locks_->on_extend = Fault::kNone;
       locks_->on_extend.notify_all();
@@ -261,13 +261,13 @@ TEST_F(LockDomainTest, ABadNameInABatchLosesNoOther) {
   auto good = domain_->Acquire("good");
   auto bad = domain_->Acquire("bad");
   locks_->on_extend = Fault::kHangs;
-  EXPECT_FALSE(ToldWithin((*good)->stop(), kLease / 2)) << "both are due";
+  EXPECT_FALSE(StopRequestedWithin((*good)->stop(), kLease / 2)) << "both are due";
   locks_->Spoil("bad");
   locks_->on_extend = Fault::kNone;
   locks_->on_extend.notify_all();
-  UntilTold((*bad)->stop());
+  AwaitStop((*bad)->stop());
   EXPECT_EQ((*bad)->lost(), LeaseLoss::kDeadline);
-  EXPECT_FALSE(ToldWithin((*good)->stop(), kLease));
+  EXPECT_FALSE(StopRequestedWithin((*good)->stop(), kLease));
   EXPECT_TRUE((*good)->StillMine());
 }
 
@@ -281,7 +281,7 @@ TEST_F(LockDomainTest, ANameThatKeepsTheStoreBusyLosesFewOthers) {
     leases.push_back(std::move(**domain_->Acquire("name " + std::to_string(i))));
   }
   locks_->Spoil("name 40", Code::kTimeout);
-  UntilTold(leases[40].stop());
+  AwaitStop(leases[40].stop());
   const BootTime enough = domain_->clock().Boot() + kLease;
   while (domain_->clock().Boot() < enough) {
     std::this_thread::yield();

@@ -9,7 +9,7 @@
 #include "oncemq/locks/lock_domain.h"
 #include "support/calls_of_this_thread.h"
 #include "support/shaky_locks.h"
-#include "support/told_within.h"
+#include "support/stop_requested_within.h"
 
 namespace oncemq::testing {
 namespace {
@@ -86,7 +86,7 @@ TEST_F(ReleaseAllTest, TheyMayBeGivenBackByTheCallbackOfOneThatIsLost) {
     ReleaseAll(std::move(leases));
     done.request_stop();
   });
-  EXPECT_TRUE(ToldWithin(done.get_token(), std::chrono::seconds(20)));
+  EXPECT_TRUE(StopRequestedWithin(done.get_token(), std::chrono::seconds(20)));
   EXPECT_TRUE(locks_->Names("", 1)->empty());
 }
 

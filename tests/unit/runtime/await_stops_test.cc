@@ -34,7 +34,7 @@ namespace {
 // A question that the end of the consumer overtakes is never answered.
 TEST_F(MemberTest, AMemberThatLeavesItsGroupAsksNothing) {
   Join();
-  ASSERT_TRUE(Serving([&] { return told_.assigned.size() == 2; }));
+  ASSERT_TRUE(Serving([&] { return events_.assigned.size() == 2; }));
   EXPECT_GT(questions, 0) << "the calls are not led here";
   member_->Close();
   questions = 0;
@@ -48,7 +48,7 @@ TEST_F(MemberTest, AMemberThatLeavesItsGroupAsksNothing) {
 TEST_F(MemberTest, AssignmentsThatFollowAtOnceAreNotTheEndOfTheProcess) {
   constexpr int kTimes = 2'000;
   Join();
-  ASSERT_TRUE(Serving([&] { return told_.assigned.size() == 2; }));
+  ASSERT_TRUE(Serving([&] { return events_.assigned.size() == 2; }));
   const PartitionListPtr both(rd_kafka_topic_partition_list_new(2));
   for (int32_t partition = 0; partition < 2; partition++) {
     rd_kafka_topic_partition_list_add(both.get(), kTopic, partition)->offset = 0;

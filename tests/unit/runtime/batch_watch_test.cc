@@ -98,18 +98,18 @@ TEST_F(BatchWatchTest, TheWishToStopIsTimedAndNewForEachRun) {
   EXPECT_FALSE(watch_.Tick(At(99), microseconds(1000)).stop_due);
   auto due = watch_.Tick(At(100), microseconds(1000));
   EXPECT_TRUE(due.stop_due);
-  EXPECT_TRUE(watch_.TellStop(due.stop));
+  EXPECT_TRUE(watch_.NotifyStop(due.stop));
   EXPECT_TRUE(watch_.stop_handling());
-  EXPECT_FALSE(watch_.TellStop(due.stop)) << "told once";
+  EXPECT_FALSE(watch_.NotifyStop(due.stop)) << "told once";
   EXPECT_FALSE(watch_.Tick(At(101), microseconds(1000)).stop_due);
-  watch_.NotTold(due.stop);
+  watch_.StopFailed(due.stop);
   EXPECT_TRUE(watch_.Tick(At(101), microseconds(1000)).stop_due) << "it could not be requested";
-  EXPECT_TRUE(watch_.TellStop(due.stop));
+  EXPECT_TRUE(watch_.NotifyStop(due.stop));
   watch_.EndHandling();
   watch_.Reset(false, BootTime::max());
   due.stop.request_stop();  // late
   EXPECT_FALSE(watch_.stop().stop_requested());
-  EXPECT_FALSE(watch_.TellStop(due.stop)) << "that run has ended";
+  EXPECT_FALSE(watch_.NotifyStop(due.stop)) << "that run has ended";
 }
 
 TEST_F(BatchWatchTest, OnlyOneCallThatLastsHangs) {
@@ -180,7 +180,7 @@ TEST_F(BatchWatchClaims, AreRenewedDuringTheirCompletionAndNoLossStopsIt) {
   const auto due = watch_.Tick(At(100), kRenewEvery);
   EXPECT_EQ(due.renew.size(), 3U);
   EXPECT_FALSE(due.stop_due);
-  EXPECT_FALSE(watch_.TellStop(due.stop));
+  EXPECT_FALSE(watch_.NotifyStop(due.stop));
   watch_.EndCompleting();
   EXPECT_TRUE(Renewed(300).empty());
 }

@@ -29,9 +29,9 @@ using ::testing::SizeIs;
 class SlowCall {
  public:
   CommittedReader::Call call() const {
-    return [begun = begun_, let_go = let_go_.get_future().share(), told = told_](
+    return [begun = begun_, let_go = let_go_.get_future().share(), reported = reported_](
                rd_kafka_t* client, rd_kafka_topic_partition_list_t* list, int within) {
-      if (!told->test_and_set()) {
+      if (!reported->test_and_set()) {
         begun->set_value();
       }
       let_go.wait_for(seconds(20));
@@ -41,11 +41,11 @@ class SlowCall {
   void AwaitBegin() { begun_->get_future().wait(); }
   void LetGo() { let_go_.set_value(); }
   // Whoever has the call has the client that it is for.
-  bool kept() const { return told_.use_count() > 1; }
+  bool kept() const { return reported_.use_count() > 1; }
 
  private:
   const std::shared_ptr<std::promise<void>> begun_ = std::make_shared<std::promise<void>>();
-  const std::shared_ptr<std::atomic_flag> told_ = std::make_shared<std::atomic_flag>();
+  const std::shared_ptr<std::atomic_flag> reported_ = std::make_shared<std::atomic_flag>();
   mutable std::promise<void> let_go_;
 };
 

@@ -151,7 +151,7 @@ TEST_F(HandlerLocksEndTest, AnElidedNameEndsWhenItsClaimIsSomebodyElses) {
   Drive(*run, [&](const Message&, Context& context) -> Outcome {
     const Lease* lease = &**context.Lock("x");
     EXPECT_TRUE(lease->StillMine());
-    EXPECT_TRUE(run->job->watch.TellStop(run->job->watch.Tick(now, std::chrono::hours(1)).stop));
+    EXPECT_TRUE(run->job->watch.NotifyStop(run->job->watch.Tick(now, std::chrono::hours(1)).stop));
     EXPECT_FALSE(lease->StillMine());
     run->job->watch.SetStopAt(now + milliseconds(20'000));
     EXPECT_FALSE(*context.Lock("y")) << "what commits say of the partition is no matter";

@@ -19,7 +19,7 @@ class HistoryThreadTest : public ::testing::Test {
     history_thread.Add(HistoryThread::RaiseOwnerEpoch{.action = {.partition = 9}, .partition = 9});
     ASSERT_TRUE(Eventually(std::chrono::seconds(20), [&] { return remote_.waiting() == 1; }));
   }
-  static HistoryThread::Committed Told(int32_t partition, int64_t frontier) {
+  static HistoryThread::Committed CommittedUpTo(int32_t partition, int64_t frontier) {
     return {Progress{.partition = partition, .frontier = frontier}};
   }
   static HistoryThread::Announce Announced(int32_t partition) {
@@ -66,10 +66,10 @@ class HistoryThreadTest : public ::testing::Test {
 TEST_F(HistoryThreadTest, CommitsAndCatchUpsGoBeforeTheirSpaceAndThatIsToldOnceForAPartition) {
   HistoryThread history_thread(&remote_, errors_, *wake_);
   Occupy(history_thread);
-  history_thread.Add(Told(1, 10));
-  history_thread.Add(Told(2, 5));
+  history_thread.Add(CommittedUpTo(1, 10));
+  history_thread.Add(CommittedUpTo(2, 5));
   history_thread.Add(Announced(1));
-  history_thread.Add(Told(1, 20));
+  history_thread.Add(CommittedUpTo(1, 20));
   history_thread.Add(HistoryThread::Restore{});
   history_thread.Add(Announced(2));
   EXPECT_EQ(MadeAfter(history_thread, 6),
@@ -112,7 +112,7 @@ TEST_F(HistoryThreadTest, SpaceIsFreedAlsoWhereCommitsNeverEnd) {
   constexpr size_t kMany = 200;
   HistoryThread history_thread(&remote_, errors_, *wake_);
   Occupy(history_thread);
-  history_thread.Add(Told(1, 10));
+  history_thread.Add(CommittedUpTo(1, 10));
   for (size_t i = 0; i < kMany; i++) {
     history_thread.Add(Announced(2));
   }
@@ -124,8 +124,8 @@ TEST_F(HistoryThreadTest, SpaceIsFreedAlsoWhereCommitsNeverEnd) {
 TEST_F(HistoryThreadTest, AStoreIsClosedAfterItsProgressIsTold) {
   HistoryThread history_thread(&remote_, errors_, *wake_);
   Occupy(history_thread);
-  history_thread.Add(Told(2, 5));
-  history_thread.Add(Told(1, 10));
+  history_thread.Add(CommittedUpTo(2, 5));
+  history_thread.Add(CommittedUpTo(1, 10));
   history_thread.Add(HistoryThread::Close{.id = 1, .partition = 1});
   history_thread.Add(Announced(2));
   EXPECT_EQ(MadeAfter(history_thread, 5),
@@ -306,7 +306,7 @@ TEST_F(RemoteOwnershipTest, ClaimsAreRenewedWhileTheirCompletionIsUnderWay) {
 
 TEST_F(RemoteOwnershipTest, ARenewalThatMeetsALossAsksTheHandlerToStop) {
   std::latch stopped(1);
-  remote_.renewals_regress = true;
+  remote_.renewals_lose_writes = true;
   RuntimeOptions options = Patient();
   options.renew_every = milliseconds(20);
   RunningLoop loop(options, &remote_, [&](const Message&, Context& context) -> Outcome {

@@ -161,7 +161,7 @@ TEST_F(HoldupsTest, TheLogSaysItAgainEveryThirtySeconds) {
     PartitionReport waits{.topic = "refunds", .partition = 1, .begun = false};
     waits.waiting = "IO error: No space left on device";
     report.partitions = {held, Note(waits)};
-    holdups_.Tell(report, now_);
+    holdups_.ReportHoldups(report, now_);
   };
   step(seconds(0));
   step(seconds(9));
@@ -192,7 +192,7 @@ TEST_F(HoldupsTest, PartitionsWithOneReasonShareALine) {
     waits.unmoved = seconds(id == 11 ? 16 : 15);
     report.partitions.push_back(waits);
   }
-  holdups_.Tell(report, now_);
+  holdups_.ReportHoldups(report, now_);
   const std::string text = log.End();
   EXPECT_EQ(std::ranges::count(text, '\n'), 1) << text;
   EXPECT_THAT(text, HasSubstr("\"partition\":11,\"why\":\"the database is away\",\"seconds\":16,"
@@ -208,7 +208,7 @@ TEST_F(HoldupsTest, OfManyReasonsAFewAreToldAndTheRestIsCounted) {
     waits.unmoved = seconds(15);
     report.partitions.push_back(waits);
   }
-  holdups_.Tell(report, now_);
+  holdups_.ReportHoldups(report, now_);
   const std::string text = log.End();
   EXPECT_THAT(text, HasSubstr("\"partition\":7,"));
   EXPECT_THAT(text, Not(HasSubstr("\"partition\":8,")));
@@ -225,7 +225,7 @@ TEST_F(HoldupsTest, AMessageWithoutAReasonHasThatOfItsPartition) {
   held.waiting = "connection refused";
   RunReport report;
   report.partitions = {held};
-  holdups_.Tell(report, now_);
+  holdups_.ReportHoldups(report, now_);
   EXPECT_THAT(log.End(), HasSubstr("\"attempt\":7,\"why\":\"connection refused\""));
 }
 

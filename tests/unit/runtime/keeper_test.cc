@@ -66,7 +66,7 @@ class FarWindow final : public Window {
     }
     for (const RenewRequest& request : requests) {
       if (request.at.partition == lost_partition) {
-        return Error{Code::kRegressed, ::oncemq::Effect::kNone, "changes are gone"};
+        return Error{Code::kLostWrites, ::oncemq::Effect::kNone, "changes are gone"};
       }
       if (request.at.partition == locked_partition) {
         return Error{Code::kUnavailable, ::oncemq::Effect::kNone, "lock timeout"};

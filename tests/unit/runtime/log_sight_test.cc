@@ -9,7 +9,7 @@ namespace {
 class LogSightTest : public MemberTest {
  protected:
   PartitionId IdOf(int32_t partition) const {
-    for (const auto& [id, facts] : told_.assigned) {
+    for (const auto& [id, facts] : events_.assigned) {
       if (facts.partition == partition) {
         return id;
       }
@@ -23,7 +23,7 @@ TEST_F(LogSightTest, TheEndIsKnownFromTheAssignmentOnAndReachingItIsNoticed) {
   Send(0, 10);
   Join();
   EXPECT_EQ(member_->LogOf(0).end, -1) << "nothing is assigned";
-  ASSERT_TRUE(Serving([&] { return told_.assigned.size() == 2; }));
+  ASSERT_TRUE(Serving([&] { return events_.assigned.size() == 2; }));
   EXPECT_EQ(Sight(0).end, 10);
   ASSERT_TRUE(Serving([&] { return Sight(0).read_to == 10 && Sight(1).read_to == 0; }));
   EXPECT_EQ(read_[IdOf(0)], 10u) << "the end is no message";
@@ -32,13 +32,13 @@ TEST_F(LogSightTest, TheEndIsKnownFromTheAssignmentOnAndReachingItIsNoticed) {
   EXPECT_EQ(Sight(0).end, 15);
   EXPECT_EQ(member_->ReadTo(IdOf(0)), 15);
   EXPECT_EQ(member_->ReadTo(IdOf(1)), 0);
-  EXPECT_TRUE(told_.incidents.empty());
+  EXPECT_TRUE(events_.incidents.empty());
 }
 
 // librdkafka goes on behind what it cannot read.
 TEST_F(LogSightTest, AnEndBehindAnErrorIsNotReached) {
   Join();
-  ASSERT_TRUE(Serving([&] { return told_.assigned.size() == 2 && Sight(0).read_to == 0; }));
+  ASSERT_TRUE(Serving([&] { return events_.assigned.size() == 2 && Sight(0).read_to == 0; }));
   const QueuePtr queue(rd_kafka_queue_get_partition(client_, kTopic, 0));
   const auto has = [&](size_t least) {
     return Eventually(Patience(), [&] { return rd_kafka_queue_length(queue.get()) >= least; });
@@ -49,7 +49,7 @@ TEST_F(LogSightTest, AnEndBehindAnErrorIsNotReached) {
   Send(0, 10);
   ASSERT_TRUE(has(errors + 10 + 1));
   ReadAll();
-  EXPECT_FALSE(told_.incidents.empty());
+  EXPECT_FALSE(events_.incidents.empty());
   EXPECT_EQ(read_[IdOf(0)], 0u);
   EXPECT_EQ(member_->ReadTo(IdOf(0)), 0);
   EXPECT_EQ(Sight(0).read_to, 0);

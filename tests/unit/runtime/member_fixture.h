@@ -27,7 +27,7 @@ inline constexpr int16_t kListOffsets = 2;
 inline constexpr int16_t kOffsetCommit = 8;
 
 // What a member has told.
-struct Told final : SourceEvents {
+struct RecordedEvents final : SourceEvents {
   std::map<PartitionId, AssignFacts> assigned;
   std::vector<PartitionId> revoked;
   std::vector<PartitionId> lost;
@@ -100,7 +100,7 @@ class MemberTest : public ::testing::Test {
   }
   bool Serving(const std::function<bool()>& condition) {
     return Eventually(Patience(), [&] {
-      member_->Serve(told_);
+      member_->Serve(events_);
       ReadAll();
       return condition();
     });
@@ -109,7 +109,7 @@ class MemberTest : public ::testing::Test {
     const auto readable = member_->readable();
     for (const PartitionId id : std::vector<PartitionId>(readable.begin(), readable.end())) {
       arrivals_.clear();
-      read_[id] += member_->Read(id, 1000, arrivals_, told_);
+      read_[id] += member_->Read(id, 1000, arrivals_, events_);
       for (const Arrival& arrival : arrivals_) {
         reader_->Release(arrival.message);
         member_->Released();
@@ -140,7 +140,7 @@ class MemberTest : public ::testing::Test {
   BrokerContact contact_{"", manual_};
   CleanupPolicies policies_;
   std::optional<Member> member_;
-  Told told_;
+  RecordedEvents events_;
   std::vector<Arrival> arrivals_;
   std::map<PartitionId, uint32_t> read_;
 };

@@ -21,14 +21,14 @@ using ::testing::UnorderedElementsAreArray;
 TEST_F(MemberTest, ARangeErrorThatTheLogDoesNotExplainStopsWhereWhatIsGoneIsSkippedToo) {
   options_.kafka.out_of_range = KafkaOptions::OutOfRange::kResumeAtLogStart;
   Join();
-  ASSERT_TRUE(Serving([&] { return told_.assigned.size() == 2; }));
+  ASSERT_TRUE(Serving([&] { return events_.assigned.size() == 2; }));
   Send(0, 10);
   ASSERT_TRUE(Serving([&] { return read_[0] == 10; }));
   cluster_.AnswerNext(kFetch, std::vector<int>(4, RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE));
   Send(0, 1);
-  ASSERT_TRUE(Serving([&] { return !told_.incidents.empty(); }));
-  EXPECT_THAT(told_.incidents, Each(HasSubstr("out of range")));
-  EXPECT_THAT(told_.revoked, IsEmpty());
+  ASSERT_TRUE(Serving([&] { return !events_.incidents.empty(); }));
+  EXPECT_THAT(events_.incidents, Each(HasSubstr("out of range")));
+  EXPECT_THAT(events_.revoked, IsEmpty());
   EXPECT_LT(member_->readable().size(), 2U);
 }
 
@@ -39,23 +39,23 @@ TEST_F(MemberTest, ARangeErrorAtAPlaceThatTheLogHasIsNoEndWhereWhatIsGoneStopsTo
   cluster_.AnswerNext(kFetch, std::vector<int>(4, RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE));
   Join();
   ASSERT_TRUE(Serving([&] { return read_[0] == 15; }));
-  EXPECT_THAT(told_.incidents, IsEmpty());
-  EXPECT_THAT(told_.revoked, IsEmpty());
+  EXPECT_THAT(events_.incidents, IsEmpty());
+  EXPECT_THAT(events_.revoked, IsEmpty());
 }
 
 TEST_F(MemberTest, ARangeErrorThatNeverEndsIsAnIncident) {
   Send(0, 15);
   cluster_.AnswerNext(kFetch, std::vector<int>(60, RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE));
   Join();
-  ASSERT_TRUE(Serving([&] { return !told_.incidents.empty(); }));
-  EXPECT_THAT(told_.incidents, Each(HasSubstr("out of range")));
+  ASSERT_TRUE(Serving([&] { return !events_.incidents.empty(); }));
+  EXPECT_THAT(events_.incidents, Each(HasSubstr("out of range")));
 }
 
 TEST_F(MemberTest, AnOvertakenPartitionThatNobodyKnowsIsAskedForAWhileToo) {
   options_.kafka.out_of_range = KafkaOptions::OutOfRange::kResumeAtLogStart;
   clock_ = &manual_;
   Join();
-  ASSERT_TRUE(Serving([&] { return told_.assigned.size() == 2; }));
+  ASSERT_TRUE(Serving([&] { return events_.assigned.size() == 2; }));
   cluster_.AnswerNext(kListOffsets, std::vector<int>(20, RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART));
   cluster_.AnswerNext(kFetch, std::vector<int>(4, RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE));
   ASSERT_TRUE(Serving([&] { return member_->readable().size() < 2; }));
@@ -63,30 +63,30 @@ TEST_F(MemberTest, AnOvertakenPartitionThatNobodyKnowsIsAskedForAWhileToo) {
     manual_.Advance(seconds(5));
     ASSERT_TRUE(Serving([&] { return true; }));
   }
-  EXPECT_THAT(told_.incidents, IsEmpty());
+  EXPECT_THAT(events_.incidents, IsEmpty());
   ASSERT_TRUE(Serving([&] {
     manual_.Advance(seconds(10));
-    return !told_.incidents.empty();
+    return !events_.incidents.empty();
   }));
-  EXPECT_THAT(told_.incidents, Contains(HasSubstr("Unknown topic or partition")));
+  EXPECT_THAT(events_.incidents, Contains(HasSubstr("Unknown topic or partition")));
 }
 
 TEST_F(MemberTest, APartitionThatIsAssignedAnewIsReadFromWhatTheGroupHasStoredByThen) {
   Join();
-  ASSERT_TRUE(Serving([&] { return told_.assigned.size() == 2; }));
+  ASSERT_TRUE(Serving([&] { return events_.assigned.size() == 2; }));
   Send(0, 10);
   ASSERT_TRUE(Serving([&] { return read_[0] == 10; }));
   const CommitAction commit{.partition = 0, .epoch = 1, .number = 1, .offset = 4, .metadata = ""};
   member_->Commit({&commit, 1});
-  told_.assigned.clear();
+  events_.assigned.clear();
   member_->AssignAnew(0);
   EXPECT_EQ(member_->readable().size(), 1U);
-  ASSERT_TRUE(Serving([&] { return !told_.revoked.empty(); }));
-  EXPECT_TRUE(told_.replies.contains(1)) << "a commit that is under way could still land";
+  ASSERT_TRUE(Serving([&] { return !events_.revoked.empty(); }));
+  EXPECT_TRUE(events_.replies.contains(1)) << "a commit that is under way could still land";
   member_->GiveBack(0);
   ASSERT_TRUE(Serving([&] { return read_[0] == 10 + 6; }));
-  EXPECT_EQ(told_.assigned.at(0).start, 4);
-  EXPECT_THAT(told_.incidents, IsEmpty());
+  EXPECT_EQ(events_.assigned.at(0).start, 4);
+  EXPECT_THAT(events_.incidents, IsEmpty());
 }
 
 // With a cooperative group, the call that takes an overtaken partition out answers a revocation
@@ -166,17 +166,17 @@ class CooperativeMemberTest : public MemberTest {
   // Ten records of the first partition are read, and four of them are committed.
   void JoinAndReadTen() {
     Join();
-    ASSERT_TRUE(Serving([&] { return told_.assigned.size() == kPartitions; }));
+    ASSERT_TRUE(Serving([&] { return events_.assigned.size() == kPartitions; }));
     Send(table_->Name(0).partition, 10);
     ASSERT_TRUE(Serving([&] { return read_[0] == 10; }));
     CommitAll(1, 4);
-    ASSERT_TRUE(Serving([&] { return told_.replies.size() == kPartitions; }));
-    told_.assigned.clear();
+    ASSERT_TRUE(Serving([&] { return events_.replies.size() == kPartitions; }));
+    events_.assigned.clear();
   }
   // Whether the six records above the commit are read again.
   bool BeginsAtTheCommit() {
-    return Serving([&] { return read_[0] == 10 + 6; }) && told_.assigned.size() == 1 &&
-           told_.assigned.at(0).start == 4;
+    return Serving([&] { return read_[0] == 10 + 6; }) && events_.assigned.size() == 1 &&
+           events_.assigned.at(0).start == 4;
   }
 
   std::unique_ptr<Wake> rung_;
@@ -184,9 +184,9 @@ class CooperativeMemberTest : public MemberTest {
 
 TEST_F(CooperativeMemberTest, ARevocationThatWasAnsweredBeforeItWasReadIsALoss) {
   Join();
-  ASSERT_TRUE(Serving([&] { return told_.assigned.size() == kPartitions; }));
+  ASSERT_TRUE(Serving([&] { return events_.assigned.size() == kPartitions; }));
   CommitAll(0, 3);
-  ASSERT_TRUE(Serving([&] { return told_.replies.size() == kPartitions; }));
+  ASSERT_TRUE(Serving([&] { return events_.replies.size() == kPartitions; }));
   for (PartitionId id = 0; id < kPartitions; id++) {
     Send(static_cast<int32_t>(id), 1);
   }
@@ -209,12 +209,12 @@ TEST_F(CooperativeMemberTest, ARevocationThatWasAnsweredBeforeItWasReadIsALoss) 
   rd_kafka_topic_partition_list_add(topics.get(), "four", RD_KAFKA_PARTITION_UA);
   ASSERT_EQ(rd_kafka_subscribe(other->get(), topics.get()), RD_KAFKA_RESP_ERR_NO_ERROR);
   ASSERT_TRUE(Eventually(Patience(), [&] { return rd_kafka_queue_length(unread.get()) > before; }));
-  member_->Serve(told_);
-  EXPECT_THAT(told_.revoked, IsEmpty());
-  ASSERT_THAT(told_.lost, SizeIs(kPartitions / 2));
+  member_->Serve(events_);
+  EXPECT_THAT(events_.revoked, IsEmpty());
+  ASSERT_THAT(events_.lost, SizeIs(kPartitions / 2));
   const std::vector<int64_t> committed = Committed();
   std::vector<PartitionId> left = readable;
-  for (const PartitionId id : told_.lost) {
+  for (const PartitionId id : events_.lost) {
     EXPECT_EQ(committed[id], 3) << "a commit has followed the answer, of partition " << id;
     std::erase(left, id);
   }
@@ -231,25 +231,25 @@ TEST_F(CooperativeMemberTest, APartitionIsAssignedAnewOnlyOnceTheClientHasLetGoO
   JoinAndReadTen();
   TakeFromTheClient(0);
   member_->AssignAnew(0);
-  member_->Serve(told_);  // it cannot be taken out, and is asked for again later
+  member_->Serve(events_);  // it cannot be taken out, and is asked for again later
   GiveToTheClient(0, 10);
   for (int i = 0; i < 5; i++) {
-    member_->Serve(told_);
-    EXPECT_THAT(told_.revoked, IsEmpty()) << "the client still has it";
+    member_->Serve(events_);
+    EXPECT_THAT(events_.revoked, IsEmpty()) << "the client still has it";
   }
   manual_.Advance(seconds(10));
-  ASSERT_TRUE(Serving([&] { return !told_.revoked.empty(); }));
+  ASSERT_TRUE(Serving([&] { return !events_.revoked.empty(); }));
   EXPECT_THAT(AssignedInTheClient(), SizeIs(kPartitions - 1));
   member_->GiveBack(0);
   manual_.Advance(seconds(10));
   EXPECT_TRUE(BeginsAtTheCommit());
-  EXPECT_THAT(told_.incidents, IsEmpty());
+  EXPECT_THAT(events_.incidents, IsEmpty());
 }
 
 TEST_F(CooperativeMemberTest, APartitionThatTheClientDoesNotTakeIsNotBegunAndIsAskedForAgain) {
   JoinAndReadTen();
   member_->AssignAnew(0);
-  ASSERT_TRUE(Serving([&] { return !told_.revoked.empty(); }));
+  ASSERT_TRUE(Serving([&] { return !events_.revoked.empty(); }));
   GiveToTheClient(0, 10);  // so that it cannot be assigned
   member_->GiveBack(0);
   const auto why = [&] {
@@ -257,7 +257,7 @@ TEST_F(CooperativeMemberTest, APartitionThatTheClientDoesNotTakeIsNotBegunAndIsA
     return waits == member_->not_begun().end() ? "" : waits->second.why;
   };
   ASSERT_TRUE(Serving([&] { return why().find("has not taken") != std::string::npos; }));
-  EXPECT_THAT(told_.assigned, IsEmpty()) << "it would be committed from its old place";
+  EXPECT_THAT(events_.assigned, IsEmpty()) << "it would be committed from its old place";
   EXPECT_THAT(member_->readable(), SizeIs(kPartitions - 1));
   TakeFromTheClient(0);
   EXPECT_TRUE(BeginsAtTheCommit());

@@ -23,19 +23,19 @@ TEST_F(MemberTest, ASilentBrokerIsNotAskedInEveryRound) {
   microseconds next{0};
   ASSERT_TRUE(Eventually(Patience(), [&] {
     BootTime before = clock.Boot();
-    member_->Serve(told_);
+    member_->Serve(events_);
     longest = clock.Boot() - before;
     before = clock.Boot();
-    member_->Serve(told_);
+    member_->Serve(events_);
     next = clock.Boot() - before;
     ReadAll();
-    return !told_.assigned.empty() && longest >= seconds(1);
+    return !events_.assigned.empty() && longest >= seconds(1);
   })) << "the silent broker was never asked";
   EXPECT_LT(next, milliseconds(500)) << "and asked again at once, which takes a second";
   EXPECT_TRUE(Serving([&] { return read_[0] == 10; }));
   cluster_.SetUp(2);
-  EXPECT_TRUE(Serving([&] { return told_.assigned.size() == 2; }));
-  EXPECT_THAT(told_.incidents, IsEmpty());
+  EXPECT_TRUE(Serving([&] { return events_.assigned.size() == 2; }));
+  EXPECT_THAT(events_.incidents, IsEmpty());
 }
 
 class DistantBrokersTest : public MemberTest {
@@ -53,9 +53,9 @@ microseconds DistantBrokersTest::LongestServe() {
   microseconds longest{0};
   EXPECT_TRUE(Eventually(Patience(), [&] {
     const BootTime before = clock.Boot();
-    member_->Serve(told_);
+    member_->Serve(events_);
     longest = std::max(longest, clock.Boot() - before);
-    return told_.assigned.size() == 40;
+    return events_.assigned.size() == 40;
   }));
   cluster_.SetRoundTrip(milliseconds(0));
   return longest;
@@ -69,7 +69,7 @@ TEST_F(DistantBrokersTest, AskingOneByOneEndsWhenItHasTakenItsTime) {
   cluster_.AnswerNext(kListOffsets, {RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART,
                                      RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART});
   EXPECT_LT(LongestServe(), seconds(4)) << "one by one it takes 8 s";
-  EXPECT_THAT(told_.incidents, IsEmpty());
+  EXPECT_THAT(events_.incidents, IsEmpty());
 }
 
 TEST_F(MemberTest, ManyTopicsOfDistantBrokersAreLookedAtTogether) {
@@ -93,47 +93,47 @@ TEST_F(MemberTest, WhatHasNoStartWhenTheMemberRefusesGetsNone) {
   cluster_.SetDown(2);
   clock_ = &manual_;
   Join();
-  ASSERT_TRUE(Serving([&] { return told_.assigned.size() == 1; }));
+  ASSERT_TRUE(Serving([&] { return events_.assigned.size() == 1; }));
   member_->Refuse();
   cluster_.SetUp(2);
   for (int i = 0; i < 5; i++) {
     manual_.Advance(seconds(60));
-    member_->Serve(told_);
+    member_->Serve(events_);
   }
-  EXPECT_EQ(told_.assigned.size(), 1U) << "nobody would drain it";
+  EXPECT_EQ(events_.assigned.size(), 1U) << "nobody would drain it";
 }
 
 TEST_F(MemberTest, WhatItHasBeenGivenAndCannotBeginIsToldUntilItBeginsOrGoes) {
-  told_.ready = Error{Code::kUnavailable, Effect::kNone, "no space left on device"};
+  events_.ready = Error{Code::kUnavailable, Effect::kNone, "no space left on device"};
   Join();
   ASSERT_TRUE(Serving([&] { return member_->not_begun().size() == 2; }));
   const NotBegun& waits = member_->not_begun().at(0);
   EXPECT_EQ(waits.name.topic, kTopic);
   EXPECT_EQ(waits.why, "no space left on device");
   EXPECT_FALSE(waits.stopped);
-  told_.ready = Error{Code::kInvalid, Effect::kNone, "another topic's store"};
-  ASSERT_TRUE(Serving([&] { return told_.incidents.size() == 2; }));
+  events_.ready = Error{Code::kInvalid, Effect::kNone, "another topic's store"};
+  ASSERT_TRUE(Serving([&] { return events_.incidents.size() == 2; }));
   EXPECT_TRUE(member_->not_begun().at(1).stopped);
   EXPECT_EQ(member_->not_begun().at(1).why, "another topic's store");
 }
 
 TEST_F(MemberTest, TheReasonOfTheLastRefusalStaysWhileItIsAskedAgain) {
-  told_.ready = Error{Code::kUnavailable, Effect::kNone, "connection refused"};
+  events_.ready = Error{Code::kUnavailable, Effect::kNone, "connection refused"};
   Join();
   ASSERT_TRUE(Serving([&] { return member_->not_begun().size() == 2; }));
-  told_.asking = true;
-  told_.asked = 0;
-  ASSERT_TRUE(Serving([&] { return told_.asked >= 2; }));
+  events_.asking = true;
+  events_.asked = 0;
+  ASSERT_TRUE(Serving([&] { return events_.asked >= 2; }));
   EXPECT_EQ(member_->not_begun().at(0).why, "connection refused");
   EXPECT_EQ(member_->not_begun().at(1).why, "connection refused");
 }
 
 TEST_F(MemberTest, WhatHasBegunWaitsNoMore) {
-  told_.ready = Error{Code::kUnavailable, Effect::kNone, "no space left on device"};
+  events_.ready = Error{Code::kUnavailable, Effect::kNone, "no space left on device"};
   Join();
   ASSERT_TRUE(Serving([&] { return member_->not_begun().size() == 2; }));
-  told_.ready = {};
-  ASSERT_TRUE(Serving([&] { return told_.assigned.size() == 2; }));
+  events_.ready = {};
+  ASSERT_TRUE(Serving([&] { return events_.assigned.size() == 2; }));
   EXPECT_TRUE(member_->not_begun().empty());
 }
 
@@ -144,43 +144,43 @@ TEST_F(MemberTest, ATopicThatNobodyKnowsIsAnIncidentAfterAWhile) {
   for (int i = 0; i < 5; i++) {
     ASSERT_TRUE(Serving([&] { return true; }));
   }
-  EXPECT_THAT(told_.incidents, IsEmpty());
+  EXPECT_THAT(events_.incidents, IsEmpty());
   ASSERT_TRUE(Serving([&] {
     manual_.Advance(seconds(10));
-    return !told_.incidents.empty();
+    return !events_.incidents.empty();
   }));
-  EXPECT_THAT(told_.incidents, Contains(HasSubstr("Unknown topic or partition")));
+  EXPECT_THAT(events_.incidents, Contains(HasSubstr("Unknown topic or partition")));
 }
 
 TEST_F(MemberTest, WithoutTheRightToReadAPartitionIsStoppedAndNotAskedForEver) {
   cluster_.AnswerNext(kListOffsets,
                       std::vector<int>(20, RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED));
   Join();
-  ASSERT_TRUE(Serving([&] { return told_.incidents.size() == 2; }));
-  EXPECT_THAT(told_.incidents, Contains(HasSubstr("right to read")));
-  EXPECT_THAT(told_.assigned, IsEmpty());
+  ASSERT_TRUE(Serving([&] { return events_.incidents.size() == 2; }));
+  EXPECT_THAT(events_.incidents, Contains(HasSubstr("right to read")));
+  EXPECT_THAT(events_.assigned, IsEmpty());
 }
 
 TEST_F(MemberTest, AnErrorInPlaceOfARecordStopsThePartitionUnlessItIsKnownToPass) {
   Join();
-  ASSERT_TRUE(Serving([&] { return told_.assigned.size() == 2; }));
+  ASSERT_TRUE(Serving([&] { return events_.assigned.size() == 2; }));
   cluster_.AnswerNext(kFetch, {RD_KAFKA_RESP_ERR_UNKNOWN_LEADER_EPOCH, RD_KAFKA_RESP_ERR_UNKNOWN});
   Send(0, 10);
   ASSERT_TRUE(Serving([&] { return read_[0] == 10; }));
-  EXPECT_THAT(told_.incidents, IsEmpty());
+  EXPECT_THAT(events_.incidents, IsEmpty());
   cluster_.AnswerNext(kFetch, std::vector<int>(4, RD_KAFKA_RESP_ERR_INVALID_MSG));
-  ASSERT_TRUE(Serving([&] { return !told_.incidents.empty(); }));
+  ASSERT_TRUE(Serving([&] { return !events_.incidents.empty(); }));
   EXPECT_LT(member_->readable().size(), 2U);
 }
 
 TEST_F(MemberTest, RecordsOnTheCommonQueueAreAFailureAndNotAGap) {
   Join();
-  ASSERT_TRUE(Serving([&] { return told_.assigned.size() == 2; }));
+  ASSERT_TRUE(Serving([&] { return events_.assigned.size() == 2; }));
   const QueuePtr partition(rd_kafka_queue_get_partition(client_, kTopic, 0));
   const QueuePtr common(rd_kafka_queue_get_consumer(client_));
   rd_kafka_queue_forward(partition.get(), common.get());
   Send(0, 1);
-  EXPECT_TRUE(Serving([&] { return !told_.failure.empty(); }));
+  EXPECT_TRUE(Serving([&] { return !events_.failure.empty(); }));
   rd_kafka_queue_forward(partition.get(), nullptr);
 }
 
@@ -189,20 +189,20 @@ TEST_F(MemberTest, TheStartPolicyIsForAGroupWithoutCommits) {
   Send(1, 5);
   options_.kafka.start = KafkaOptions::Start::kNow;
   Join();
-  ASSERT_TRUE(Serving([&] { return told_.assigned.size() == 2; }));
-  EXPECT_EQ(told_.assigned[0].start, 3);
-  EXPECT_EQ(told_.assigned[1].start, 5);
+  ASSERT_TRUE(Serving([&] { return events_.assigned.size() == 2; }));
+  EXPECT_EQ(events_.assigned[0].start, 3);
+  EXPECT_EQ(events_.assigned[1].start, 5);
   const CommitAction commit{.partition = 0, .epoch = 1, .number = 7, .offset = 3, .metadata = ""};
   member_->Commit({&commit, 1});
-  ASSERT_TRUE(Serving([&] { return told_.replies.contains(7); }));
-  EXPECT_EQ(told_.replies[7], CommitReply::kAcknowledged);
+  ASSERT_TRUE(Serving([&] { return events_.replies.contains(7); }));
+  EXPECT_EQ(events_.replies[7], CommitReply::kAcknowledged);
   Leave();
-  told_.assigned.clear();
+  events_.assigned.clear();
   beginning_ = {};
   Join();
-  ASSERT_TRUE(Serving([&] { return told_.assigned.size() == 2; }));
-  EXPECT_EQ(told_.assigned[0].start, 3);
-  EXPECT_EQ(told_.assigned[1].start, 0) << "a partition that the group has missed";
+  ASSERT_TRUE(Serving([&] { return events_.assigned.size() == 2; }));
+  EXPECT_EQ(events_.assigned[0].start, 3);
+  EXPECT_EQ(events_.assigned[1].start, 0) << "a partition that the group has missed";
 }
 
 TEST_F(MemberTest, ABrokerThatRefusesAllPartitionsOfADrainAtOnceIsAskedAsOftenAsForOne) {
@@ -211,13 +211,13 @@ TEST_F(MemberTest, ABrokerThatRefusesAllPartitionsOfADrainAtOnceIsAskedAsOftenAs
   cluster_.CreateTopic("six", kPartitions);
   options_.kafka.topics = {"six"};
   Join();
-  ASSERT_TRUE(Serving([&] { return told_.assigned.size() == kPartitions; }));
+  ASSERT_TRUE(Serving([&] { return events_.assigned.size() == kPartitions; }));
   const auto other = OpenClient(options_, ClientFacts{});
   ASSERT_TRUE(other) << ToString(other.error());
   const PartitionListPtr topics(rd_kafka_topic_partition_list_new(1));
   rd_kafka_topic_partition_list_add(topics.get(), "six", RD_KAFKA_PARTITION_UA);
   ASSERT_EQ(rd_kafka_subscribe(other->get(), topics.get()), RD_KAFKA_RESP_ERR_NO_ERROR);
-  ASSERT_TRUE(Serving([&] { return told_.revoked.size() == kPartitions; }));
+  ASSERT_TRUE(Serving([&] { return events_.revoked.size() == kPartitions; }));
   cluster_.AnswerNext(kOffsetCommit,
                       std::vector<int>(kPatience + 1, RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS));
   for (uint64_t number = 0; number <= kPatience; number++) {
@@ -227,8 +227,8 @@ TEST_F(MemberTest, ABrokerThatRefusesAllPartitionsOfADrainAtOnceIsAskedAsOftenAs
           {.partition = id, .epoch = 1, .number = number, .offset = 0, .metadata = ""});
     }
     member_->Commit(commits);
-    ASSERT_TRUE(Serving([&] { return told_.replies.contains(number); }));
-    EXPECT_EQ(told_.replies[number],
+    ASSERT_TRUE(Serving([&] { return events_.replies.contains(number); }));
+    EXPECT_EQ(events_.replies[number],
               number < kPatience ? CommitReply::kUnknown : CommitReply::kRefused)
         << number;
   }
@@ -262,11 +262,11 @@ class BrokerDeathTest : public MemberTest {
     member_->Commit(commits);
   }
   bool Answered(CommitReply reply) {
-    return told_.replies.contains(number_) && told_.replies[number_] == reply;
+    return events_.replies.contains(number_) && events_.replies[number_] == reply;
   }
   void JoinAndCommit() {
     Join();
-    ASSERT_TRUE(Serving([&] { return told_.assigned.size() == 2; }));
+    ASSERT_TRUE(Serving([&] { return events_.assigned.size() == 2; }));
     CommitBoth();
     ASSERT_TRUE(Serving([&] { return Answered(CommitReply::kAcknowledged); }));
   }
@@ -277,8 +277,8 @@ class BrokerDeathTest : public MemberTest {
       }
       return Answered(CommitReply::kAcknowledged);
     }));
-    EXPECT_THAT(told_.incidents, IsEmpty());
-    EXPECT_THAT(told_.failure, IsEmpty());
+    EXPECT_THAT(events_.incidents, IsEmpty());
+    EXPECT_THAT(events_.failure, IsEmpty());
   }
 
   uint64_t number_ = 0;
@@ -319,7 +319,7 @@ TEST_F(BrokerDeathTest, AMemberEndsInTimeWhileALookHangs) {
 // Under the next generation the broker would take it, whoever owns the partition then.
 TEST_F(MemberTest, ACommitThatStillWaitsForItsLookIsNotSentOnceItsAssignmentIsOver) {
   Join();
-  ASSERT_TRUE(Serving([&] { return told_.assigned.size() == 2; }));
+  ASSERT_TRUE(Serving([&] { return events_.assigned.size() == 2; }));
   const auto commit = [&](PartitionId id, uint64_t number, int64_t offset) {
     const CommitAction action{
         .partition = id, .epoch = 1, .number = number, .offset = offset, .metadata = ""};
@@ -327,15 +327,15 @@ TEST_F(MemberTest, ACommitThatStillWaitsForItsLookIsNotSentOnceItsAssignmentIsOv
   };
   for (const PartitionId id : {0u, 1u}) {
     commit(id, 1 + id, 3);
-    ASSERT_TRUE(Serving([&] { return told_.replies.contains(1 + id); }));
+    ASSERT_TRUE(Serving([&] { return events_.replies.contains(1 + id); }));
   }
   commit(0, 3, 5);
   member_->GiveBack(0);
   for (const uint64_t number : {4u, 5u, 6u}) {  // the look of 3 is answered meanwhile
     commit(1, number, 5);
-    ASSERT_TRUE(Serving([&] { return told_.replies.contains(number); }));
+    ASSERT_TRUE(Serving([&] { return events_.replies.contains(number); }));
   }
-  EXPECT_FALSE(told_.replies.contains(3));
+  EXPECT_FALSE(events_.replies.contains(3));
   const PartitionListPtr list(rd_kafka_topic_partition_list_new(1));
   rd_kafka_topic_partition_list_add(list.get(), kTopic, 0);
   ASSERT_EQ(rd_kafka_committed(client_, list.get(), 10'000), RD_KAFKA_RESP_ERR_NO_ERROR);
@@ -346,16 +346,16 @@ TEST_F(MemberTest, ACommitThatStillWaitsForItsLookIsNotSentOnceItsAssignmentIsOv
 TEST_F(MemberTest, AfterALossNoCommitIsOnItsWayWhenTheMemberIsAssignedAgain) {
   options_.core.session_timeout = seconds(5);
   Join();
-  ASSERT_TRUE(Serving([&] { return told_.assigned.size() == 2; }));
-  told_.assigned.clear();
+  ASSERT_TRUE(Serving([&] { return events_.assigned.size() == 2; }));
+  events_.assigned.clear();
   cluster_.SetDown(1);
   const CommitAction commit{.partition = 0, .epoch = 1, .number = 7, .offset = 0, .metadata = ""};
   member_->Commit({&commit, 1});
-  ASSERT_TRUE(Serving([&] { return !told_.lost.empty(); }));
+  ASSERT_TRUE(Serving([&] { return !events_.lost.empty(); }));
   cluster_.SetUp(1);
   ASSERT_TRUE(Serving([&] {
-    EXPECT_TRUE(told_.assigned.empty() || told_.replies.contains(7));
-    return !told_.assigned.empty();
+    EXPECT_TRUE(events_.assigned.empty() || events_.replies.contains(7));
+    return !events_.assigned.empty();
   }));
 }
 

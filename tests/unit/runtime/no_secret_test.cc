@@ -75,7 +75,7 @@ TEST(NoSecret, OfAMessageIsEverLogged) {
     loop.script().AnswerCommits(CommitReply::kUnknown);
     loop.script().Revoke(1);
     EXPECT_TRUE(Holds([&] { return loop.script().seen().rejoined == 1; }));
-    loop.script().Tell([](SourceEvents& events) { events.Failed("the client is broken"); });
+    loop.script().Emit([](SourceEvents& events) { events.Failed("the client is broken"); });
     loop.AwaitEnd();
   }
   StopLogging();

@@ -28,7 +28,7 @@ TEST_F(PollLoopTest, NothingIsHandledBeforeACommitHasConfirmedTheOwnership) {
   EXPECT_EQ(calls_, 0);
   const CommitAction first = loop.script().seen().commits.front();
   loop.script().AnswerCommits(CommitReply::kAcknowledged);
-  loop.script().Tell([first](SourceEvents& events) {
+  loop.script().Emit([first](SourceEvents& events) {
     events.CommitAnswered(first.partition, first.number, CommitReply::kAcknowledged);
   });
   EXPECT_TRUE(Holds([&] { return calls_ == 1; }));
@@ -281,7 +281,7 @@ TEST_F(PollLoopTest, AResultThatIsTooLongCostsTheResultAndNothingElse) {
 TEST_F(PollLoopTest, ASourceThatFailsEndsTheRun) {
   RunningLoop loop(Options(), &window_, Count());
   loop.script().Assign(0);
-  loop.script().Tell([](SourceEvents& events) { events.Failed("fenced"); });
+  loop.script().Emit([](SourceEvents& events) { events.Failed("fenced"); });
   const RunReport& report = loop.AwaitEnd();
   EXPECT_EQ(report.error, "fenced");
   EXPECT_THAT(loop.script().seen().given_back, IsEmpty());
@@ -289,7 +289,7 @@ TEST_F(PollLoopTest, ASourceThatFailsEndsTheRun) {
 
 TEST_F(PollLoopTest, AnIncidentIsKeptInTheReport) {
   RunningLoop loop(Options(), &window_, Count());
-  loop.script().Tell([](SourceEvents& events) { events.Incident({"topic", 3}, 17, "gone"); });
+  loop.script().Emit([](SourceEvents& events) { events.Incident({"topic", 3}, 17, "gone"); });
   EXPECT_TRUE(Holds([&] { return !loop.Now().stops.empty(); }));
   EXPECT_THAT(loop.Stop().stops, Contains("topic/3 at offset 17: gone"));
 }
@@ -297,9 +297,9 @@ TEST_F(PollLoopTest, AnIncidentIsKeptInTheReport) {
 TEST_F(PollLoopTest, APartitionThatStopsAgainStandsInTheReportOnce) {
   RunningLoop loop(Options(), &window_, Count());
   for (const char* why : {"gone", "still gone"}) {
-    loop.script().Tell([=](SourceEvents& events) { events.Incident({"topic", 3}, 17, why); });
+    loop.script().Emit([=](SourceEvents& events) { events.Incident({"topic", 3}, 17, why); });
   }
-  loop.script().Tell([](SourceEvents& events) { events.Incident({"topic", 4}, 1, "torn"); });
+  loop.script().Emit([](SourceEvents& events) { events.Incident({"topic", 4}, 1, "torn"); });
   EXPECT_TRUE(Holds([&] { return loop.Now().stops.size() == 2; }));
   EXPECT_THAT(loop.Stop().stops,
               ElementsAre("topic/3 at offset 17: still gone", "topic/4 at offset 1: torn"));

@@ -71,7 +71,7 @@ TEST_F(PollReportTest, WhatAFormerOwnerMayHaveBegunIsSaidAtTheStart) {
   RuntimeOptions options = Options();
   options.core.suspects = true;
   RunningLoop loop(options, &window_, Count());
-  loop.script().Tell([](SourceEvents& events) {
+  loop.script().Emit([](SourceEvents& events) {
     AssignFacts facts;
     facts.suspects.Append(0, 2);
     facts.suspects.Append(5, 9);
@@ -95,7 +95,7 @@ TEST_F(PollReportTest, ForHowLongAWindowLackedIdsIsTold) {
   loop.script().Append(0, "a", "k");
   ASSERT_TRUE(Holds([&] { return Committed(loop.script().seen(), 0) == 1; }));
   EXPECT_FALSE(loop.Now().partitions[0].unprotected);
-  EXPECT_EQ(remote.lacking(), 0);
+  EXPECT_EQ(remote.incomplete(), 0);
   remote.Lose(BootNow() - std::chrono::seconds(5));
   remote.Hold();
   loop.script().Lose(0);
@@ -107,10 +107,10 @@ TEST_F(PollReportTest, ForHowLongAWindowLackedIdsIsTold) {
       loop, [](const PartitionReport& one) { return one.unprotected && one.unprotected->until; }));
   const UnprotectedTime time = *loop.Now().partitions[0].unprotected;
   EXPECT_GE(time.until->micros - time.since.micros, 4'900'000);
-  EXPECT_GT(remote.lacking(), 0) << "the next owner would take it for whole";
+  EXPECT_GT(remote.incomplete(), 0) << "the next owner would take it for whole";
   loop.script().Append(0, "b", "k");
   ASSERT_TRUE(Holds([&] { return Committed(loop.script().seen(), 0) == 2; }));
-  EXPECT_EQ(remote.lacking(), 0);
+  EXPECT_EQ(remote.incomplete(), 0);
   loop.Stop();
   const std::string text = log.End();
   EXPECT_THAT(text, HasSubstr("the window has lost ids of the partition"));
@@ -146,7 +146,7 @@ TEST_F(PollReportTest, AGapThatWasAcceptedIsToldWhereALackEnds) {
     }));
     std::atomic<bool> told = one.gap_to == 0;
     if (!told) {  // nothing is read before the ownership is raised
-      loop.script().Tell([&](SourceEvents& events) {
+      loop.script().Emit([&](SourceEvents& events) {
         EXPECT_TRUE(events.CatchUpGap(0, 0, one.gap_to));
         told = true;
       });
@@ -216,7 +216,7 @@ TEST_F(PollReportTest, DamageThatIsMetByACatchUpStopsThePartition) {
 
 TEST_F(PollReportTest, APartitionWhoseCommitHasNoMoreRoomSaysSo) {
   RuntimeOptions options = Options();
-  options.core.map_alone = true;
+  options.core.relies_on_map = true;
   std::atomic<bool> stuck{true};
   RunningLoop loop(options, nullptr, [&](const Message& message, Context&) -> Outcome {
     if (message.key() == "stuck" && stuck) {
@@ -309,7 +309,7 @@ TEST_F(PollReportTest, AStoppedPartitionSaysSoUntilItIsAssignedAnew) {
   loop.script().Assign(0);
   loop.script().Assign(1);
   ASSERT_TRUE(Works(loop));
-  loop.script().Tell([](SourceEvents& events) {
+  loop.script().Emit([](SourceEvents& events) {
     events.Incident({"topic", 0}, 7, "the log is damaged");
   });
   ASSERT_TRUE(

@@ -85,13 +85,13 @@ TEST_F(PollLoopTest, WhatAStopHasHandedBackIsNotFinished) {
   loop.script().Append(0, "a", "good");
   loop.script().Assign(0);
   EXPECT_TRUE(Holds([&] { return Committed(loop.script().seen(), 0) == 1; }));
-  loop.script().Tell(ask);
+  loop.script().Emit(ask);
   EXPECT_TRUE(Holds([&] { return asked == 1; }));
   EXPECT_TRUE(finished);
   loop.script().Append(0, "b", "bad");
   loop.script().Append(0, "c", "bad");
   EXPECT_TRUE(Holds([&] { return !loop.Now().stops.empty(); }));
-  loop.script().Tell(ask);
+  loop.script().Emit(ask);
   EXPECT_TRUE(Holds([&] { return asked == 2; }));
   EXPECT_FALSE(finished);
 }
@@ -108,7 +108,7 @@ TEST_F(PollLoopTest, APartitionWhoseCommitTheBrokerRefusesIsNeverFinished) {
   loop.script().Append(0, "a", "k");
   EXPECT_TRUE(Holds([&] { return !loop.Now().stops.empty(); }));
   EXPECT_EQ(Committed(loop.script().seen(), 0), 1) << "everything is finished";
-  loop.script().Tell([&](SourceEvents& events) {
+  loop.script().Emit([&](SourceEvents& events) {
     finished = events.Finished(0);
     asked++;
   });

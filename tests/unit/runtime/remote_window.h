@@ -48,7 +48,7 @@ class RemoteWindow final : public Window {
   }
   // One arrives right after each of so many that are asked for now.
   std::atomic<int> raised_behind{0};
-  std::atomic<bool> renewals_regress{false};
+  std::atomic<bool> renewals_lose_writes{false};
   std::atomic<int> renewals{0};
   std::atomic<bool> completions_down{false};
   std::atomic<int> completion_awaits_renewals{0};  // so many, in all
@@ -63,9 +63,9 @@ class RemoteWindow final : public Window {
     lost_since_ = since;
   }
   // How many announcements said that ids are missing, since the last one that did not.
-  int lacking() const {
+  int incomplete() const {
     MutexLock lock(mutex_);
-    return lacking_;
+    return incomplete_;
   }
 
   // The calls that were made: "raise 0", "announce 0", "restore", "committed 0 at 7", "close 0".
@@ -118,7 +118,7 @@ class RemoteWindow final : public Window {
         made_.back() += " fenced";
         return Error{Code::kFenced, Effect::kNone, "the partition has a newer owner"};
       }
-      lacking_ = one.whole ? 0 : lacking_ + 1;
+      incomplete_ = one.complete ? 0 : incomplete_ + 1;
     }
     return {};
   }
@@ -151,8 +151,9 @@ class RemoteWindow final : public Window {
   }
   Status Renew(std::span<const RenewRequest> requests, std::span<MarkerChange> changes) override {
     renewals++;
-    return renewals_regress ? Status(Error{Code::kRegressed, Effect::kNone, "changes are gone"})
-                            : inner_->Renew(requests, changes);
+    return renewals_lose_writes
+               ? Status(Error{Code::kLostWrites, Effect::kNone, "changes are gone"})
+               : inner_->Renew(requests, changes);
   }
   Status Restore(std::span<const RestoreRequest> requests,
                  std::span<MarkerChange> changes) override {
@@ -184,7 +185,7 @@ class RemoteWindow final : public Window {
   ConditionVariable changed_;
   bool held_ GUARDED_BY(mutex_) = false;
   int waiting_ GUARDED_BY(mutex_) = 0;
-  int lacking_ GUARDED_BY(mutex_) = 0;
+  int incomplete_ GUARDED_BY(mutex_) = 0;
   std::optional<BootTime> lost_since_ GUARDED_BY(mutex_);
   std::map<int32_t, OwnerEpoch> owner_epochs_ GUARDED_BY(mutex_);
   std::vector<std::string> made_ GUARDED_BY(mutex_);

@@ -25,9 +25,9 @@ TEST_F(RepeatedFailuresTest, AnOutageHasALineAtOnceOneInTenSecondsAndOneAtItsEnd
   int lines = 0;
   for (int i = 0; i < 999; i++) {
     After(milliseconds(62));
-    const auto told = failures_.Failed(now_);
-    lines += told ? 1 : 0;
-    EXPECT_TRUE(!told || told->count >= 100);
+    const auto summary = failures_.Failed(now_);
+    lines += summary ? 1 : 0;
+    EXPECT_TRUE(!summary || summary->count >= 100);
   }
   EXPECT_EQ(lines, 6) << "in 62 seconds";
   const auto end = failures_.Succeeded(now_);

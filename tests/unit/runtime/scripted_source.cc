@@ -47,7 +47,7 @@ void Script::Append(PartitionId partition, const std::string& id, const std::str
   wake_.Notify();
 }
 
-void Script::Tell(std::function<void(SourceEvents&)> event) {
+void Script::Emit(std::function<void(SourceEvents&)> event) {
   {
     MutexLock lock(mutex_);
     events_.push_back(std::move(event));
@@ -57,7 +57,7 @@ void Script::Tell(std::function<void(SourceEvents&)> event) {
 
 void Script::Assign(PartitionId partition, int64_t start, int64_t read_from) {
   const int64_t first = read_from < 0 ? start : read_from;
-  Tell([this, partition, start, first](SourceEvents& events) {
+  Emit([this, partition, start, first](SourceEvents& events) {
     {
       MutexLock lock(mutex_);
       readable_.push_back(partition);
@@ -73,7 +73,7 @@ void Script::Assign(PartitionId partition, int64_t start, int64_t read_from) {
 }
 
 void Script::Prepare(PartitionId partition, const std::optional<CommitAction>& stored) {
-  Tell([this, partition, stored](SourceEvents& events) {
+  Emit([this, partition, stored](SourceEvents& events) {
     Assignment assignment;
     assignment.log.end = 1'000;
     assignment.facts.partition = static_cast<int32_t>(partition);
@@ -118,11 +118,11 @@ void Script::Hold(PartitionId partition, const std::string& why, bool stopped) {
 }
 
 void Script::Revoke(PartitionId partition) {
-  Tell([partition](SourceEvents& events) { events.Revoked(partition); });
+  Emit([partition](SourceEvents& events) { events.Revoked(partition); });
 }
 
 void Script::Lose(PartitionId partition) {
-  Tell([this, partition](SourceEvents& events) {
+  Emit([this, partition](SourceEvents& events) {
     {
       MutexLock lock(mutex_);
       std::erase(readable_, partition);
@@ -211,7 +211,7 @@ void ScriptedSource::Commit(std::span<const CommitAction> commits) {
       reply = script_.reply_;
     }
     if (reply) {
-      script_.Tell([commit, reply](SourceEvents& events) {
+      script_.Emit([commit, reply](SourceEvents& events) {
         events.CommitAnswered(commit.partition, commit.number, *reply);
       });
     }

@@ -29,7 +29,7 @@ class Script {
   void Append(PartitionId partition, const std::string& id, const std::string& key,
               const std::string& payload = "");
   // Told by the source's next Serve().
-  void Tell(std::function<void(SourceEvents&)> event);
+  void Emit(std::function<void(SourceEvents&)> event);
   // `read_from`: where it begins to read, at the start if nothing is said.
   void Assign(PartitionId partition, int64_t start = 0, int64_t read_from = -1);
   // From the beginning, or from the group's commit, as the window allows.

@@ -67,11 +67,11 @@ class SeenStores final : public Window {
   }
   Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t source, int32_t partition,
                                      OwnerEpoch floor) override {
-    return lost_writes ? Result<OwnerEpoch>(Regressed())
+    return lost_writes ? Result<OwnerEpoch>(LostWrites())
                        : inner_->RaiseOwnerEpoch(source, partition, floor);
   }
   Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override {
-    return lost_writes ? Status(Regressed()) : inner_->Claim(requests, answers);
+    return lost_writes ? Status(LostWrites()) : inner_->Claim(requests, answers);
   }
   Status Complete(std::span<const CompleteRequest> requests,
                   std::span<MarkerChange> changes) override {
@@ -82,12 +82,12 @@ class SeenStores final : public Window {
     if (completes) {
       completes();
     }
-    return lost_writes || late_loss.exchange(false) ? Status(Regressed())
+    return lost_writes || late_loss.exchange(false) ? Status(LostWrites())
                                                     : inner_->Complete(requests, changes);
   }
   Status Release(std::span<const ReleaseRequest> requests,
                  std::span<MarkerChange> changes) override {
-    return lost_writes ? Status(Regressed()) : inner_->Release(requests, changes);
+    return lost_writes ? Status(LostWrites()) : inner_->Release(requests, changes);
   }
   Status Park(std::span<const ParkRequest> requests, std::span<MarkerChange> changes) override {
     return inner_->Park(requests, changes);
@@ -102,7 +102,7 @@ class SeenStores final : public Window {
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override {
     return inner_->Peek(ids, views);
   }
-  void OfferSocket(const std::string& path) override { inner_->OfferSocket(path); }
+  void SetAdminSocket(const std::string& path) override { inner_->SetAdminSocket(path); }
   Status Announce(std::span<const Announcement> announcements) override {
     if (full) {
       return Error{Code::kUnavailable, ::oncemq::Effect::kUnknown, "no space left on device"};
@@ -112,7 +112,7 @@ class SeenStores final : public Window {
       std::this_thread::yield();
     }
     if (lost_writes) {
-      return Regressed();
+      return LostWrites();
     }
     MutexLock lock(mutex_);
     for (const Announcement& one : announcements) {
@@ -142,8 +142,8 @@ class SeenStores final : public Window {
   }
 
  private:
-  static Error Regressed() {
-    return {Code::kRegressed, ::oncemq::Effect::kNone, "changes are gone"};
+  static Error LostWrites() {
+    return {Code::kLostWrites, ::oncemq::Effect::kNone, "changes are gone"};
   }
 
   std::unique_ptr<Window> inner_;
@@ -292,7 +292,7 @@ TEST_F(WindowStoresTest, ALossThatIsMetWhileThePartitionDrainsIsKnownToTheNextAs
   loop.script().Append(0, "a", "k");
   ASSERT_TRUE(Holds([&] { return calls_ == 1; }));
   loop.script().Revoke(0);
-  loop.script().Tell([&](SourceEvents&) {  // the drain has begun
+  loop.script().Emit([&](SourceEvents&) {  // the drain has begun
     stores_.lost_writes = true;
     go = true;
   });
@@ -300,7 +300,7 @@ TEST_F(WindowStoresTest, ALossThatIsMetWhileThePartitionDrainsIsKnownToTheNextAs
   ASSERT_TRUE(Holds(
       [&] { return !loop.script().seen().given_back.empty() && loop.Now().window_errors > 3; }));
   EXPECT_TRUE(loop.script().seen().assigned_anew.empty()) << "the group takes it";
-  loop.script().Tell([&](SourceEvents& events) {
+  loop.script().Emit([&](SourceEvents& events) {
     Assignment assignment;
     assignment.log.end = 1'000;
     static_cast<void>(events.Prepare(0, {"topic", 0}, assignment));
@@ -317,7 +317,7 @@ TEST_F(WindowStoresTest, ALossThatALateRunHasMetDoesNotEndTheNextAssignment) {
   ASSERT_TRUE(Holds([&] { return calls_ == 1; }));
   loop.script().Lose(0);
   loop.script().Prepare(0, loop.script().seen().commits.back());
-  loop.script().Tell([&](SourceEvents&) {  // the next assignment has begun
+  loop.script().Emit([&](SourceEvents&) {  // the next assignment has begun
     stores_.late_loss = true;
     go = true;
   });
@@ -385,7 +385,7 @@ TEST_F(WindowStoresTest, AStoreThatWasOpenedForAnAssignmentThatDoesNotFollowIsCl
   std::atomic<bool> opened{false};
   RunningLoop loop(options, &stores_, Count());
   ASSERT_TRUE(Holds([&] {
-    loop.script().Tell([&](SourceEvents& events) {
+    loop.script().Emit([&](SourceEvents& events) {
       Assignment assignment;
       assignment.log.end = 1'000;
       const auto ready = opened ? std::nullopt : events.Prepare(0, {"topic", 0}, assignment);
@@ -399,7 +399,7 @@ TEST_F(WindowStoresTest, AStoreThatWasOpenedForAnAssignmentThatDoesNotFollowIsCl
 // The group has taken the partition meanwhile.
 TEST_F(WindowStoresTest, AStoreThatIsOpenWhenItsAssignmentIsOverIsClosed) {
   RunningLoop loop(Options(), &stores_, Count());
-  loop.script().Tell([&](SourceEvents& events) {
+  loop.script().Emit([&](SourceEvents& events) {
     Assignment assignment;
     assignment.log.end = 1'000;
     EXPECT_FALSE(events.Prepare(0, {"topic", 0}, assignment));
@@ -466,7 +466,7 @@ TEST_F(WindowStoresTest, AProcessThatWasStoppedInADrainSendsNoCommitForWhatItGiv
   loop.script().Append(0, "a", "k");
   ASSERT_TRUE(Holds([&] { return stores_.not_completed > 0; }));
   loop.script().Revoke(0);
-  loop.script().Tell([&](SourceEvents&) { stores_.unmarked = false; });  // the drain has begun
+  loop.script().Emit([&](SourceEvents&) { stores_.unmarked = false; });  // the drain has begun
   ASSERT_TRUE(Holds([&] {
     return !loop.script().seen().given_back.empty() || loop.script().seen().rejoined > 0;
   }));
@@ -499,7 +499,7 @@ TEST_F(WindowStoresTest, AStoreOfALostPartitionStaysOpenForTheRunThatIsUnderWay)
   loop.script().Append(0, "a", "k");
   ASSERT_TRUE(Holds([&] { return calls_ == 1; }));
   loop.script().Lose(0);
-  loop.script().Tell([&](SourceEvents&) { calls_++; });  // it polls on
+  loop.script().Emit([&](SourceEvents&) { calls_++; });  // it polls on
   ASSERT_TRUE(Holds([&] { return calls_ == 2; }));
   EXPECT_EQ(stores_.open(), 1);
   go = true;
@@ -519,7 +519,7 @@ TEST_F(WindowStoresTest, AStoreOfALostPartitionStaysOpenForAMarkerThatIsOwed) {
   loop.script().Append(0, "a", "k");
   ASSERT_TRUE(Holds([&] { return stores_.not_completed > 0; }));
   loop.script().Lose(0);
-  loop.script().Tell([&](SourceEvents&) { calls_++; });
+  loop.script().Emit([&](SourceEvents&) { calls_++; });
   ASSERT_TRUE(Holds([&] { return calls_ == 2; }));
   const int tries = stores_.not_completed;
   ASSERT_TRUE(Holds([&] { return stores_.not_completed > tries + 2 || stores_.open() == 0; }));
@@ -541,7 +541,7 @@ TEST_F(WindowStoresTest, AStoreThatWasToBeClosedIsClosedAlsoWhereItCannotBeOpene
   ASSERT_TRUE(Holds([&] { return calls_ == 1; }));
   loop.script().Lose(0);
   stores_.unopened = true;
-  loop.script().Tell([](SourceEvents& events) {  // it comes back, cannot be had, and goes again
+  loop.script().Emit([](SourceEvents& events) {  // it comes back, cannot be had, and goes again
     Assignment assignment;
     EXPECT_FALSE(events.Prepare(0, {"topic", 0}, assignment));
   });

@@ -36,7 +36,7 @@ enum class Code : unsigned char {
   kFenced,       // somebody with a newer right has taken over
   kFull,         // a stated limit is reached
   kCorrupt,      // bytes that should be ours cannot be read
-  kRegressed,    // a store is sound, and has less than it had acknowledged
+  kLostWrites,   // a store is sound, and has less than it had acknowledged
   kNotFound,     // the thing asked for does not exist
   kInternal,     // a bug of ours that could be reported instead of ending the process
 };

@@ -67,7 +67,7 @@ struct LocalWindowOptions {
   size_t buffer_bytes = size_t{512} << 20;
   // The admin socket of this process, absolute: each store that it holds names it, so that a look
   // into the directory knows which socket to ask. Empty: the one of an AdminSocket that is opened
-  // for this window (Window::OfferSocket); without one nobody can be asked.
+  // for this window (Window::SetAdminSocket); without one nobody can be asked.
   std::string admin_socket;
 };
 

@@ -9,7 +9,7 @@
 // level atomic the effects of a batch and its markers are one transaction (sql_effects.h).
 //
 // Limits: PostgreSQL 14 or later. synchronous_commit decides how much a commit survives. After a
-// restart of the server calls for partitions opened before answer kRegressed until Open().
+// restart of the server calls for partitions opened before answer kLostWrites until Open().
 // docs/windows.md has roles, costs and limits.
 //
 // Failure: kInvalid for a wrong address, an older server, missing tables or rights, and a scope

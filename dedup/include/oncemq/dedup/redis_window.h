@@ -9,7 +9,7 @@
 // the server's clock.
 //
 // Limits: the server's configuration decides how much a restart or a failover takes. A loss is
-// recognised: calls for partitions opened before answer kRegressed until Open() (rule 31), and
+// recognised: calls for partitions opened before answer kLostWrites until Open() (rule 31), and
 // losses() counts it. docs/windows.md has costs, settings and limits.
 //
 // Failure: kInvalid for a server that cannot keep the promise, a missing right, and a scope of

@@ -196,7 +196,7 @@ struct Announcement {
   std::string_view metadata;
   OwnerEpoch owner_epoch = 0;  // of the commit
   // False: ids of the partition that the store has lost are not all known again.
-  bool whole = true;
+  bool complete = true;
 };
 
 // How far the commits of a partition have come.
@@ -282,7 +282,7 @@ struct WindowCapabilities {
   Level level = Level::kGuarded;  // that it was opened with: decides how a claim is taken over
   bool shared = false;            // several processes see the same markers
   bool durable = false;           // survives the end of the process
-  // All answers survive the end of the store's server; where not, a loss is told as kRegressed.
+  // All answers survive the end of the store's server; where not, a loss is told as kLostWrites.
   bool survives_restart = true;
   // So many more replicas must be there than were at the opening, or no commit is sent.
   int lacks_replicas = 0;
@@ -332,7 +332,7 @@ class Window {
   // Where a window keeps history: makes the partition ready, and tells its history. Open
   // twice is open. kUnavailable: somebody else holds it, or it cannot be read now; ask again. Other
   // errors are for a person. Where each partition has a store of its own, requests for it are
-  // answered kFenced before this and after Close(). kRegressed, of any other call: the store has
+  // answered kFenced before this and after Close(). kLostWrites, of any other call: the store has
   // lost changes that it had acknowledged. No call is answered before Open(), so that an assignment
   // compares the store with the commit.
   virtual Result<StoreKnowledge> Open(const StoreName& name);
@@ -437,7 +437,7 @@ class Window {
   // holds, now and later, so that a look from outside knows which socket to ask. A path in its
   // options comes before this one. A window that wraps another one passes it on.
   // AdminSocket::Open() calls it.
-  virtual void OfferSocket(const std::string& path);
+  virtual void SetAdminSocket(const std::string& path);
 
   // What is kept, one entry for each store that is open here (store_stat.h). No marker changes; a
   // store that has failed is opened again for it, as for any call. One that cannot be read now says

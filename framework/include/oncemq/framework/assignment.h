@@ -50,7 +50,7 @@ struct Assignment {
   bool store_lost_writes = false;
   // It has not all that the commit calls finished, or may have lost more. Ids of the partition are
   // not known to other partitions until they are finished, or read, once more.
-  bool window_lacks = false;
+  bool missing_ids = false;
   std::optional<BootTime> lost_since;  // as of StoreKnowledge
   std::string notice;  // for the log, where something unusual was found and accepted; else empty
 

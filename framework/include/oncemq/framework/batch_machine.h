@@ -215,7 +215,7 @@ class BatchMachine {
   size_t at_ = 0;         // next item of the handle step
   bool spoiled_ = false;  // the effects of the present message stand on some that are lost
   bool singly_ = false;   // the window found something wrong with the completions as a batch
-  size_t alone_ = 0;      // then: the item that is completed now
+  size_t single_ = 0;     // then: the item that is completed now
   Grant grant_;
   std::vector<BatchItem> items_;
   std::vector<Progress> progress_;

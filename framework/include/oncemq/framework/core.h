@@ -60,7 +60,7 @@ struct CoreOptions {
   // What another process is given again may find no marker: there is no window, or one that ends
   // with its process or stays behind on its host. Then only the commit's map says what is finished,
   // and nothing is admitted while that has no room left (rule 29).
-  bool map_alone = false;
+  bool relies_on_map = false;
   // The level is opaque, and the next owner of a partition may find no marker of ours: commits say
   // how far handlers can have come, and none is called beyond that. A message that an owner before
   // us may have begun is told to the handler and counted as uncertain (rule 11).
@@ -102,10 +102,10 @@ struct AssignFacts {
       0;  // at or below it: what lies between is finished and only completes the window
   CommitMetadata metadata;  // of the last commit, or the beginnings of a new history
   // With CoreOptions::suspects: the offsets that owners before may have begun, and that the commit
-  // does not call finished. The handler is told of those below `told_below`; of the others the
+  // does not call finished. The handler is told of those below `reported_below`; of the others the
   // window knows, except messages without an id: they are always told.
   OffsetMap suspects;
-  int64_t told_below = std::numeric_limits<int64_t>::max();
+  int64_t reported_below = std::numeric_limits<int64_t>::max();
   // Where the window has a store for the partition: the store's incarnation, which commits carry,
   // and the lowest offset from which on it knows what became of each, once what lies between
   // read_from and start is read.
@@ -189,7 +189,7 @@ struct PartitionStatus {
   int64_t frontier = 0;     // lowest unfinished offset
   int64_t committed = -1;   // acknowledged by the broker; -1: nothing yet
   int64_t next_offset = 0;  // the lowest that may still be admitted
-  bool map_full = false;    // nothing is admitted until the frontier moves (map_alone)
+  bool map_full = false;    // nothing is admitted until the frontier moves (relies_on_map)
   int64_t suspect_to = -1;  // below it an earlier owner may have begun something; -1: nowhere
   Totals totals;            // of the last snapshot
   int64_t uncertain = 0;    // beside the totals, as of CommitMetadata

@@ -96,10 +96,10 @@ struct GateOptions {
 
   // Of Pre(), for an operation that may have had its effect.
   enum class Uncertain : uint8_t {
-    kTell,    // PreState::kUncertain; a late Final() of its holder still counts
+    kReport,  // PreState::kUncertain; a late Final() of its holder still counts
     kPermit,  // a ticket that says so: the caller finds out, or its target does
   };
-  Uncertain uncertain = Uncertain::kTell;
+  Uncertain uncertain = Uncertain::kReport;
 
   // Number of the way in which this program makes contents: 1 to 255. It is kept with each
   // operation that has a key of the caller's.

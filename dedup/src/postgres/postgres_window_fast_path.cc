@@ -10,7 +10,7 @@ constexpr BootTime kThen{};
 
 }  // namespace
 
-Result<bool> PostgresWindow::Offer(const ClaimRequest& request, ClaimAnswer& reply) {
+Result<bool> PostgresWindow::TryFastPath(const ClaimRequest& request, ClaimAnswer& reply) {
   IdRows rows = NewRows();
   rows.Add(request.id, request.at);
   rows.Seal();
@@ -20,7 +20,7 @@ Result<bool> PostgresWindow::Offer(const ClaimRequest& request, ClaimAnswer& rep
   return Make("offer_id", rows);
 }
 
-Result<bool> PostgresWindow::Offer(const CompleteRequest& request, MarkerChange& reply) {
+Result<bool> PostgresWindow::TryFastPath(const CompleteRequest& request, MarkerChange& reply) {
   IdRows rows = NewRows();
   rows.Add(request.id, request.at);
   rows.Seal();
@@ -35,9 +35,9 @@ Result<bool> PostgresWindow::Make(std::string_view statement, IdRows& rows) {
   if (changes.inserts.empty()) {
     return false;
   }
-  const SqlStatement offer = Text(statement, changes.inserts.Only(scope_.number));
+  const SqlStatement fast_path = Text(statement, changes.inserts.Only(scope_.number));
   const LogPosition before = LogPositionNow();
-  auto outcome = guarded_([&] { return client_->Try({&offer, 1}); });
+  auto outcome = guarded_([&] { return client_->Try({&fast_path, 1}); });
   if (!outcome) {
     return outcome.error();
   }

@@ -11,7 +11,7 @@ namespace oncemq::testing {
 // Returns true as soon as a stop is requested, false if none is by then.
 //
 // Thread safety: any thread.
-inline bool ToldWithin(const std::stop_token& stop, milliseconds within) {
+inline bool StopRequestedWithin(const std::stop_token& stop, milliseconds within) {
   Mutex mutex;
   ConditionVariable never;
   MutexLock lock(mutex);

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kStandingClock = "1700000000000000::bigint";
 
-class PostgresOffersTest : public ::testing::Test {
+class PostgresFastPathTest : public ::testing::Test {
  protected:
   void SetUp() override {
     ONCEMQ_REQUIRE_POSTGRES();
@@ -66,7 +66,7 @@ class PostgresOffersTest : public ::testing::Test {
 };
 
 // Two ids in one call are judged after the look.
-TEST_F(PostgresOffersTest, AnOfferMakesTheRowsThatTheJudgeMakes) {
+TEST_F(PostgresFastPathTest, AnOfferMakesTheRowsThatTheJudgeMakes) {
   const auto window = Open(kStandingClock);
   for (const milliseconds keep : {milliseconds(0), milliseconds(5'000), kForEver}) {
     std::vector<ClaimRequest> claims{Request("offered"), Request("a"), Request("b")};
@@ -94,7 +94,7 @@ TEST_F(PostgresOffersTest, AnOfferMakesTheRowsThatTheJudgeMakes) {
   }
 }
 
-TEST_F(PostgresOffersTest, AnIdThatIsKnownIsJudged) {
+TEST_F(PostgresFastPathTest, AnIdThatIsKnownIsJudged) {
   const auto window = Open();
   const ClaimRequest first = Request("x");
   EXPECT_EQ(Claim(*window, first).answer, ClaimVerdict::kGranted);
@@ -110,7 +110,7 @@ TEST_F(PostgresOffersTest, AnIdThatIsKnownIsJudged) {
   EXPECT_EQ(copy.result, "result");
 }
 
-TEST_F(PostgresOffersTest, OfManyThatClaimAnIdOneIsGranted) {
+TEST_F(PostgresFastPathTest, OfManyThatClaimAnIdOneIsGranted) {
   constexpr int kIds = 200;
   const std::vector<std::unique_ptr<Window>> windows = [&] {
     std::vector<std::unique_ptr<Window>> two;
