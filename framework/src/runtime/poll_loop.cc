@@ -229,6 +229,8 @@ bool PollLoop::TakeAnswers() {
     if (const auto* raise = std::get_if<HistoryThread::RaiseOwnerEpoch>(&job)) {
       partitions_.Raised(*raise);
     } else if (auto* open = std::get_if<HistoryThread::Open>(&job)) {
+      // It is said once, and an answer may come too late for its assignment.
+      partitions_.At(open->partition).lost_writes |= open->known && open->known->lost_writes;
       poll_.stores->Opened(*open, poll_.now);
       poll_.source->RetryPrepare();
     } else if (auto* announce = std::get_if<HistoryThread::Announce>(&job)) {

@@ -55,7 +55,7 @@ TEST(ServiceLocks, EachNeedIsReadByItsName) {
     const std::string name(need.name);
     const ServiceOptions options = Accepted("{at: \"memory:\", needs: " + name + "}");
     for (const LockNeed& other : kLockNeeds) {
-      EXPECT_EQ(options.locks.needs.*other.asked, other.name == name)
+      EXPECT_EQ(options.locks.needs.*other.requested, other.name == name)
           << name << " reads " << other.name;
     }
     EXPECT_THAT(Describe(options), HasSubstr("needs: [" + name + "]\n"));

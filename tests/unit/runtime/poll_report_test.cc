@@ -95,6 +95,8 @@ TEST_F(PollReportTest, ForHowLongAWindowLackedIdsIsTold) {
   loop.script().Append(0, "a", "k");
   ASSERT_TRUE(Holds([&] { return Committed(loop.script().seen(), 0) == 1; }));
   EXPECT_FALSE(loop.Now().partitions[0].unprotected);
+  // Held, it would hold up the next opening.
+  ASSERT_TRUE(Holds([&] { return remote.Made("committed 0 at 1") > 0; }));
   EXPECT_EQ(remote.incomplete(), 0);
   remote.Lose(BootNow() - std::chrono::seconds(5));
   remote.Hold();
@@ -137,6 +139,7 @@ TEST_F(PollReportTest, AGapThatWasAcceptedIsToldWhereALackEnds) {
       loop.script().Append(0, id, "k");
     }
     ASSERT_TRUE(Holds([&] { return Committed(loop.script().seen(), 0) == 3; }));
+    ASSERT_TRUE(Holds([&] { return remote.Made("committed 0 at 3") > 0; }));
     remote.Lose(BootNow());
     remote.Hold();
     loop.script().Lose(0);

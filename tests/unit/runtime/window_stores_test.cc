@@ -40,6 +40,7 @@ class SeenStores final : public Window {
   // It has lost something: nothing but Open() is answered.
   std::atomic<bool> lost_writes{false};
   std::atomic<bool> late_loss{false};  // one completion is told so, and nothing else
+  std::atomic<bool> says_loss{false};  // the next opening does
 
   const WindowCapabilities& capabilities() const override { return inner_->capabilities(); }
   Result<StoreKnowledge> Open(const StoreName& name) override {
@@ -53,6 +54,9 @@ class SeenStores final : public Window {
     }
     lost_writes = false;
     auto known = inner_->Open(name);
+    if (known) {
+      known->lost_writes |= says_loss.exchange(false);
+    }
     MutexLock lock(mutex_);
     open_ += known ? 1 : 0;
     return known;
@@ -307,6 +311,31 @@ TEST_F(WindowStoresTest, ALossThatIsMetWhileThePartitionDrainsIsKnownToTheNextAs
     told = assignment.store_lost_writes;
   });
   EXPECT_TRUE(Holds([&] { return told.load(); }));
+}
+
+// The store says so to an assignment that is over by then.
+TEST_F(WindowStoresTest, ALossThatIsSaidTooLateIsKnownToTheNextAssignment) {
+  RunningLoop loop(Options(), &stores_, Count());
+  std::atomic<bool> ready{false};
+  std::atomic<bool> reported{false};
+  const auto prepare = [&] {
+    loop.script().Emit([&](SourceEvents& events) {
+      Assignment assignment;
+      assignment.log.end = 1'000;
+      ready = events.Prepare(0, {"topic", 0}, assignment).has_value();
+      reported = assignment.store_lost_writes;
+    });
+  };
+  stores_.says_loss = true;
+  prepare();
+  ASSERT_TRUE(Holds([&] { return stores_.open() == 1; }));
+  ASSERT_TRUE(Holds([&] { return stores_.open() == 0; })) << "nobody took the answer";
+  EXPECT_FALSE(stores_.says_loss);
+  EXPECT_TRUE(Holds([&] {
+    prepare();
+    return ready.load();
+  }));
+  EXPECT_TRUE(reported);
 }
 
 TEST_F(WindowStoresTest, ALossThatALateRunHasMetDoesNotEndTheNextAssignment) {
