@@ -54,6 +54,10 @@ void MarkerRules::Grant(Marker& marker, const ClaimRequest& request, BootTime no
 void MarkerRules::Claim(Marker& marker, const ClaimRequest& request, const OwnerRecord* holder,
                         BootTime now, ClaimAnswer& answer) const {
   if (marker.state != MarkerState::kOpen) {
+    if (Conflicts(marker.fingerprint, request.fingerprint)) {
+      answer.answer = ClaimVerdict::kConflict;  // no copy of the message on record
+      return;
+    }
     answer.answer = ClaimVerdict::kAttached;
     answer.attached = marker.state;
     answer.entry = marker.entry;

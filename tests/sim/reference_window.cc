@@ -89,6 +89,10 @@ ClaimAnswer ReferenceWindow::ClaimOne(const ClaimRequest& request) {
       return answer;
     case MarkerState::kParked:
     case MarkerState::kHanded:
+      if (conflict) {
+        answer.answer = ClaimVerdict::kConflict;
+        return answer;
+      }
       answer.answer = ClaimVerdict::kAttached;
       answer.attached = marker.state;
       answer.entry = marker.entry;

@@ -234,6 +234,19 @@ WINDOW_TEST(Always, AParkedIdAttachesItsCopiesToTheRecord) {
   EXPECT_EQ(copy.entry, 77u);
 }
 
+// A corrected message under the id of a refused one would go without a word.
+WINDOW_TEST(WithFingerprints, AnotherPayloadUnderAParkedIdIsAConflict) {
+  Attempt first = New();
+  first.fingerprint = 7;
+  Claim(first);
+  Park(first, 77);
+  Attempt other = New();
+  other.fingerprint = 8;
+  EXPECT_EQ(Claim(other).answer, ClaimVerdict::kConflict);
+  other.fingerprint = 7;
+  EXPECT_EQ(Claim(other).answer, ClaimVerdict::kAttached);
+}
+
 WINDOW_TEST(Always, AnIdNobodyClaimedHasNoMarker) {
   const MarkerView view = Peek("never seen");
   EXPECT_EQ(view.state, MarkerState::kNone);

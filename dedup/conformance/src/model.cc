@@ -45,6 +45,9 @@ ClaimAnswer WindowModel::Claim(const ClaimRequest& request) {
               .result = marker->result};
     case MarkerState::kParked:
     case MarkerState::kHanded:
+      if (differs) {
+        return {.answer = ClaimVerdict::kConflict};
+      }
       return {.answer = ClaimVerdict::kAttached, .entry = marker->entry, .attached = marker->state};
     default:
       break;
