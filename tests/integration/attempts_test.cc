@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attempts that fail are counted on by the heirs of a killed member, on a real broker.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
@@ -24,6 +27,7 @@ namespace oncemq::testing {
 namespace {
 
 using std::chrono::seconds;
+using ::testing::HasSubstr;
 
 class KafkaAttempts : public ::testing::TestWithParam<std::string> {
  protected:
@@ -37,7 +41,9 @@ class KafkaAttempts : public ::testing::TestWithParam<std::string> {
       environment_["ONCEMQ_POSTGRES_URL"] = database_->url();
     }
 #endif
-    const std::string name = "attempts-" + GetParam();
+    const ::testing::TestInfo& test = *::testing::UnitTest::GetInstance()->current_test_info();
+    const std::string name =
+        "attempts-" + GetParam() + "-" + std::to_string(test.line());  // one topic for each test
     setup_ = {SharedKafka::Get().bootstrap(), name + "-group", name, dir_.path(), GetParam()};
     KafkaAdmin(setup_.bootstrap).CreateTopic({.name = name, .partitions = 1});
     TestProducer producer(setup_.bootstrap);
@@ -82,6 +88,38 @@ TEST_P(KafkaAttempts, AnHeirCountsOnWhereAKilledMemberStopped) {
     last = attempts.back();
   }
   EXPECT_GE(last, 7u);
+}
+
+// The attempts of all owners together reach the bound, then the key goes on.
+TEST_P(KafkaAttempts, AMessageThatFailsForEverIsParkedAfterTheAttemptsOfAllItsOwners) {
+  constexpr uint32_t kAttempts = 12;
+  environment_["ONCEMQ_ATTEMPTS"] = std::to_string(kAttempts);
+  TestProducer producer(setup_.bootstrap);
+  producer.Send(
+      {.topic = setup_.topic, .key = "k", .value = "x", .headers = {{"message-id", "8"}}});
+  producer.Flush();
+  const uint32_t kills = 2;
+  for (uint32_t number = 0; number < kills; number++) {
+    const auto member = StartMember(setup_, number, environment_);
+    ASSERT_TRUE(Eventually(seconds(60), [&] { return AttemptsOf(number).size() >= 3; }))
+        << LogOfMember(setup_, number);
+    member->Kill9();
+  }
+  const auto member = StartMember(setup_, kills, environment_);
+  EXPECT_TRUE(AllCommitted(setup_.bootstrap, setup_.group, setup_.topic, 2))
+      << LogOfMember(setup_, kills);
+  EXPECT_EQ(member->Terminate(seconds(20)), 0) << LogOfMember(setup_, kills);
+  AttemptsOf(kills);
+  size_t failed = 0;
+  for (const CallRecord& call : calls_) {
+    failed += call.kind == CallRecord::kCalled && call.id == 7 ? 1 : 0;
+  }
+  // A kill may come between a call and its count, or between a claim and its call.
+  EXPECT_GE(failed + kills, kAttempts);
+  EXPECT_LE(failed, kAttempts + kills);
+  std::ifstream record(dir_.path() / ("parked-" + std::to_string(kills)));
+  const std::string parked(std::istreambuf_iterator<char>(record), {});
+  EXPECT_THAT(parked, HasSubstr("gave up after 12 attempts"));
 }
 
 std::string LevelName(const ::testing::TestParamInfo<std::string>& info) {

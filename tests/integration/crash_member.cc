@@ -8,7 +8,8 @@
 // the next call of its handler hangs before its effect; SIGUSR2: after it. SIGTERM: leaves in
 // order, and ends with 0 when its verdict adds up. ONCEMQ_HANGS_AT: the id whose call hangs before
 // its effect.
-// ONCEMQ_RETRIES_AT: the id whose handler asks for another attempt each time.
+// ONCEMQ_RETRIES_AT: the id whose handler asks for another attempt each time. ONCEMQ_ATTEMPTS: so
+// many that fail, then it is parked.
 // ONCEMQ_SESSION_MS: its session, which is what its death costs the group (4,000).
 #include <unistd.h>
 
@@ -160,6 +161,12 @@ int Main(char** words) {
       OpenWindow(kind, apart ? dir / ("host-" + std::string(words[5])) : dir, words[2]);
   RuntimeOptions options = QuickOptions(words[1], words[2], words[3]);
   options.one_host = !apart;
+  if (const int64_t attempts = NumberOf("ONCEMQ_ATTEMPTS", 0); attempts > 0) {
+    options.policy.retry.attempts = static_cast<uint32_t>(attempts);
+    options.policy.retry.at_end = AtEnd::kPark;
+    options.policy.reject = RejectPolicy::kJournal;
+    options.journal = dir / ("parked-" + std::string(words[5]));
+  }
   options.ids_partition_owned =
       window->capabilities().partition_owned || !window->capabilities().shared;
   options.renew_every = milliseconds(1'000);  // a third of the shortest lease

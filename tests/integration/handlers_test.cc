@@ -72,7 +72,7 @@ TEST_F(KafkaRuntimeTest, AHandlerThatThrowsIsRetried) {
   Send(0, 10);
   std::atomic<int> throws{0};
   RuntimeOptions options = Options();
-  options.policy.backoff_first = milliseconds(5);
+  options.policy.retry.first = milliseconds(5);
   RunningMember member(options, window_.get(),
                        [&](const Message& message, Context& context) -> Outcome {
                          if (context.id() == "4" && throws++ < 2) {

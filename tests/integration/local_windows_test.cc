@@ -24,7 +24,7 @@ TEST_F(KafkaLocalWindows, EffectsOfHandlersThatFailAndHangAreThereOnce) {
   RuntimeOptions options = Options();
   options.one_host = true;
   options.poll_budget = milliseconds(20);
-  options.policy.backoff_first = milliseconds(1);
+  options.policy.retry.first = milliseconds(1);
   std::atomic<int> calls = 0;
   Handler handler = [&](const Message&, Context& context) -> Outcome {
     const int call = ++calls;

@@ -129,6 +129,8 @@ struct Config {
   int64_t slow = 0;  // rate of ids whose handler takes slow_time
   Micros slow_time = 4 * kSecond;
   int64_t retries = 0;    // rate of ids that fail at first
+  int64_t hopeless = 0;   // rate of ids that fail each time, without an effect
+  int64_t attempts = 0;   // that fail, until a message is parked; 0: without end
   int64_t rejects = 0;    // rate of ids that are refused
   int64_t malformed = 0;  // rate of messages without an id
   int64_t pass = 0;       // these are handled without the window; 0: they are refused
@@ -223,6 +225,8 @@ void EachLaterNumber(ConfigType& c, Visit& visit) {
   visit("compacted", c.compacted);
   visit("catch_up_time", c.catch_up_time);
   visit("collide", c.collide);
+  visit("hopeless", c.hopeless);
+  visit("attempts", c.attempts);
 }
 
 // Calls visit(name, value) for every number of the configuration.

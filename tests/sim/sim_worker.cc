@@ -14,8 +14,10 @@ BatchPolicy PolicyOf(const Config& config) {
           .window = PlacementOf(config) != Placement::kNone,
           .reject = config.journal != 0 ? RejectPolicy::kJournal : RejectPolicy::kStop,
           .store_retry = microseconds(config.store_retry),
-          .backoff_first = milliseconds(20),
-          .backoff_most = milliseconds(1000)};
+          .retry = {.first = milliseconds(20),
+                    .most = milliseconds(1000),
+                    .attempts = static_cast<uint32_t>(config.attempts),
+                    .at_end = config.attempts > 0 ? AtEnd::kPark : AtEnd::kKeepTrying}};
 }
 
 // Workers share the process half of their tokens, because a delivery may come to another one next

@@ -45,6 +45,10 @@ Script ScriptOf(const Config& config, uint32_t id) {
     script.end = Script::End::kReject;
     script.effect_then_fails = false;
   }
+  if (rng.Chance(config.hopeless)) {
+    script.failures = UINT32_MAX;
+    script.effect_then_fails = script.says_not_done = false;
+  }
   return script;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "oncemq/base/hash.h"
 #include "oncemq/framework/batch_machine.h"
 
 namespace oncemq {
@@ -10,11 +11,15 @@ bool OtherPayload(const BatchItem& one, const BatchItem& other) {
   return one.fingerprint != 0 && other.fingerprint != 0 && one.fingerprint != other.fingerprint;
 }
 
-// Doubled per attempt, up to the bound; compared by division, which cannot overflow.
-milliseconds BackOff(const BatchPolicy& policy, uint32_t attempt) {
-  const int64_t factor = int64_t{1} << std::min(attempt, 20u);
-  return policy.backoff_first > policy.backoff_most / factor ? policy.backoff_most
-                                                             : policy.backoff_first * factor;
+// From the id, so the next owner draws the same.
+uint64_t JitterSeed(const BatchItem& item) {
+  return item.id.empty() ? MixBits(static_cast<uint64_t>(item.at.offset)) : StableHash(item.id);
+}
+
+std::string GaveUp(uint32_t attempts, std::string_view why) {
+  std::string text = "gave up after " + std::to_string(attempts);
+  text += attempts == 1 ? " attempt" : " attempts";
+  return why.empty() ? text : text.append(": ").append(why);
 }
 
 }  // namespace
@@ -138,11 +143,12 @@ bool BatchMachine::Judge(size_t i) {
       return false;
     case ClaimVerdict::kConflict:
       settlements_[i].conflict = true;
-      return Refuse(i, "conflict: its id came before with another payload");
+      return Refuse(i, "conflict: its id came before with another payload", policy_.reject);
     case ClaimVerdict::kOutsideWindow:
-      return Refuse(i, "older than the window: nobody can know whether its effect has happened");
+      return Refuse(i, "older than the window: nobody can know whether its effect has happened",
+                    policy_.reject);
     case ClaimVerdict::kIncomplete:
-      return Refuse(i, "the window is not complete for the range of this id");
+      return Refuse(i, "the window is not complete for the range of this id", policy_.reject);
     case ClaimVerdict::kFenced:
       SettleFenced(i, DeliveryFate::kOwnershipLost);
       return false;
@@ -189,20 +195,37 @@ void BatchMachine::Pass(size_t i) {
   }
 }
 
-void BatchMachine::Failed(size_t i, const Retry& retry) {
-  const milliseconds asked = retry.after.value_or(BackOff(policy_, items_[i].attempt));
-  const microseconds wait =
-      std::max(microseconds(1), microseconds(std::clamp(asked, milliseconds(0), kLongestRetry)));
+// The window counts the failures of earlier owners, the delivery its own.
+bool BatchMachine::Failed(size_t i, const Retry& retry) {
+  const RetryPolicy& policy = policy_.retry;
+  Attempts& attempts = settlements_[i].attempts;
+  attempts.failed = static_cast<uint16_t>(
+      std::min(std::max<uint32_t>(attempts.failed, progress_[i].attempt - 1), 0xffffu));
   settlements_[i].touched |= !retry.not_done;
   progress_[i].failed = !retry.not_done;
   settlements_[i].text = retry.why.substr(0, kLongestRetryReason);
+  milliseconds most = kLongestRetry;
+  if (!retry.not_done) {
+    const auto left = CountFailure(policy, grant_.called, attempts);
+    if (!left) {
+      return Refuse(i, GaveUp(attempts.failed, settlements_[i].text),
+                    policy.at_end == AtEnd::kPark ? policy_.reject : RejectPolicy::kStop);
+    }
+    most = *left;
+  }
+  const uint32_t pauses = retry.not_done ? attempts.made + 1u : attempts.failed;
+  const milliseconds asked =
+      retry.after.value_or(PauseAfter(policy, pauses, JitterSeed(items_[i])));
+  const microseconds wait =
+      std::max(microseconds(1), microseconds(std::clamp(asked, milliseconds(0), most)));
   progress_[i].claimed ? GiveUpClaim(i, DeliveryFate::kRetry, wait)
                        : Settle(i, DeliveryFate::kRetry, wait);
+  return false;
 }
 
-bool BatchMachine::Refuse(size_t i, std::string why) {
+bool BatchMachine::Refuse(size_t i, std::string why, RejectPolicy policy) {
   settlements_[i].text = std::move(why);
-  if (policy_.reject == RejectPolicy::kJournal) {
+  if (policy == RejectPolicy::kJournal) {
     progress_[i].part = Part::kJournal;
     return true;
   }

@@ -23,6 +23,7 @@ void BatchMachine::Start(MessageBatch& batch) {
     settlement.ticket = items_[i].ticket;
     settlement.carried() = items_[i].carried();
     settlement.text = items_[i].text;
+    settlement.attempts = items_[i].attempts;
     progress_[i].part = Plan(i);
   }
   ReleaseEarlier();
@@ -195,7 +196,7 @@ void BatchMachine::Recorded(const Status& status) {
 // A window may forget a claim that was released; the delivery remembers its own calls. The window
 // knows of earlier owners. The higher count is right, and either may have doubts.
 uint32_t BatchMachine::AttemptOf(size_t i) const {
-  const uint32_t own = items_[i].attempt + 1;
+  const uint32_t own = items_[i].attempts.made + 1u;
   return std::max(progress_[i].attempt, own);
 }
 
@@ -219,6 +220,7 @@ const Grant* BatchMachine::Next(BootTime now) {
   grant_.token = item.token;
   grant_.attempt = AttemptOf(at_);
   grant_.uncertain = IsUncertain(at_);
+  grant_.called = now;
   return &grant_;
 }
 
@@ -256,10 +258,9 @@ bool BatchMachine::Handled(Outcome&& outcome) {
       Settle(i, DeliveryFate::kApplied);
     }
   } else if (const auto* retry = std::get_if<Retry>(&outcome)) {
-    Failed(i, *retry);
-    goes_on = false;
+    goes_on = Failed(i, *retry);
   } else {
-    goes_on = Refuse(i, std::move(std::get<Reject>(outcome).why));
+    goes_on = Refuse(i, std::move(std::get<Reject>(outcome).why), policy_.reject);
   }
   if (!goes_on) {
     WithdrawFrom(i + 1, LaneEnd(i));

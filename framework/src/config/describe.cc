@@ -100,6 +100,10 @@ std::string_view Name(NullKey policy) {
                                        : "unordered";
 }
 
+std::string_view Name(AtEnd end) {
+  return end == AtEnd::kStop ? "stop" : end == AtEnd::kPark ? "park" : "keep_trying";
+}
+
 void DescribeKafka(const RuntimeOptions& runtime, Lines& lines) {
   const KafkaOptions& kafka = runtime.kafka;
   const bool range = kafka.assignor == KafkaOptions::Assignor::kRange;
@@ -270,6 +274,16 @@ void DescribeLocks(const ServiceOptions& options, Lines& lines) {
   }
 }
 
+void DescribeRetry(const RetryPolicy& retry, Lines& lines) {
+  lines.Head("retry");
+  lines.Add("first", retry.first);
+  lines.Add("most", retry.most);
+  lines.Add("jitter_percent", uint64_t{retry.jitter_percent});
+  lines.Add("attempts", uint64_t{retry.attempts});
+  lines.Add("give_up_after", retry.give_up_after);
+  lines.Add("at_end", Name(retry.at_end));
+}
+
 void DescribeLimits(const RuntimeOptions& runtime, Lines& lines) {
   lines.Head("runtime");
   lines.Add("workers", uint64_t{runtime.workers});
@@ -278,8 +292,6 @@ void DescribeLimits(const RuntimeOptions& runtime, Lines& lines) {
   lines.Add("spare_workers", uint64_t{runtime.spare_workers});
   lines.Add("poll_budget", runtime.poll_budget);
   lines.Add("drain_deadline", runtime.drain_deadline);
-  lines.Add("retry_first", runtime.policy.backoff_first);
-  lines.Add("retry_most", runtime.policy.backoff_most);
   lines.Head("limits");
   const CoreOptions& core = runtime.core;
   lines.Add("in_flight", uint64_t{core.in_flight});
@@ -308,6 +320,7 @@ std::string Describe(const ServiceOptions& options) {
   }
   const bool journal = runtime.policy.reject == RejectPolicy::kJournal;
   lines.Add("reject", journal ? "{journal: " + Value(runtime.journal) + "}" : "stop", 0);
+  DescribeRetry(runtime.policy.retry, lines);
   DescribeLimits(runtime, lines);
   DescribeLocks(options, lines);
   lines.Head("log");

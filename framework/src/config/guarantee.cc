@@ -51,6 +51,26 @@ void SayOrder(const RuntimeOptions& runtime, GuaranteeText& limits, GuaranteeTex
   }
 }
 
+void SayRetries(const RetryPolicy& retry, GuaranteeText& limits, GuaranteeText& holds) {
+  if (!retry.ends()) {
+    limits.Say(
+        "Retries have no end: a message that always fails holds its key for ever, and the commits "
+        "of its partition below it. `retry.attempts` and `retry.at_end` end them.");
+    return;
+  }
+  std::string line = RetryLine(retry);
+  line[0] = 'A';
+  holds.Say(line +
+            (retry.attempts > 0 ? " (" + std::to_string(retry.attempts) + " attempts)" : "") +
+            ". An attempt that failed counts for the next owner too, as far as the window knows "
+            "it.");
+  limits.Say(std::string("Not in that time: the calls themselves, and an answer `not_done`, which "
+                         "spends no attempt") +
+             (retry.give_up_after.count() > 0
+                  ? ". `retry.give_up_after` begins anew with each owner."
+                  : ", and a pause that the handler itself asks for."));
+}
+
 void SayRefused(const ServiceOptions& options, GuaranteeText& text) {
   const RuntimeOptions& runtime = options.runtime;
   std::string who = "A message that the handler refuses";
@@ -125,6 +145,7 @@ std::string ExplainGuarantee(const ServiceOptions& options) {
   holds.Head("What holds");
   SayWindow(options, limits, holds);
   SayOrder(options.runtime, limits, holds);
+  SayRetries(options.runtime.policy.retry, limits, holds);
   SayLocks(options, limits, holds);
   holds.Say("A commit never passes an unfinished message, so none is lost.");
   SayRefused(options, holds);

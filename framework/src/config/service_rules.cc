@@ -317,6 +317,11 @@ std::vector<BrokenRule> BrokenRules(const ServiceOptions& options) {
   }
   rules.Demand((runtime.policy.reject == RejectPolicy::kJournal) == !runtime.journal.empty(),
                "reject", "must name a journal exactly when refused messages go there");
+  const Status retry = CheckRetryPolicy(runtime.policy.retry);
+  rules.Demand(retry.has_value(), "retry", retry ? "" : retry.error().message);
+  rules.Demand(runtime.policy.retry.at_end != AtEnd::kPark ||
+                   runtime.policy.reject == RejectPolicy::kJournal,
+               "retry.at_end", "`park` needs a place: `reject: {journal: FILE}`");
   if (!options.admin.socket.empty()) {
     const Status socket = CheckAdminSocket(options.admin.socket);
     rules.Demand(socket.has_value(), "admin.socket", socket ? "" : socket.error().message);

@@ -23,6 +23,8 @@ constexpr std::pair<std::string_view, KafkaOptions::OutOfRange> kOutOfRange[] = 
 constexpr std::pair<std::string_view, NullKey> kNullKeys[] = {{"unordered", NullKey::kUnordered},
                                                               {"refuse", NullKey::kRefuse},
                                                               {"one_lane", NullKey::kOneLane}};
+constexpr std::pair<std::string_view, AtEnd> kAtEnds[] = {
+    {"keep_trying", AtEnd::kKeepTrying}, {"stop", AtEnd::kStop}, {"park", AtEnd::kPark}};
 constexpr std::pair<std::string_view, Order> kOrders[] = {
     {"key", Order::kKey}, {"partition", Order::kPartition}, {"unordered", Order::kUnordered}};
 constexpr std::pair<std::string_view, LogLevel> kLogLevels[] = {{"debug", LogLevel::kDebug},
@@ -131,8 +133,18 @@ void ReadRuntime(Section section, RuntimeOptions& runtime) {
   section.Count("spare_workers", runtime.spare_workers, 0, 1024);
   section.Duration("poll_budget", runtime.poll_budget, 1ms, 10s);
   section.Duration("drain_deadline", runtime.drain_deadline, 0ms, 10min);
-  section.Duration("retry_first", runtime.policy.backoff_first, 1ms, 1h);
-  section.Duration("retry_most", runtime.policy.backoff_most, 1ms, 24h);
+  section.Forbid("retry_first", "it is `retry.first` now");
+  section.Forbid("retry_most", "it is `retry.most` now");
+  section.Finish();
+}
+
+void ReadRetry(Section section, RetryPolicy& retry) {
+  section.Duration("first", retry.first, 1ms, 1h);
+  section.Duration("most", retry.most, 1ms, 24h);
+  section.Count("jitter_percent", retry.jitter_percent, 0, 100);
+  section.Count("attempts", retry.attempts, 0, kMostAttempts);
+  section.Duration("give_up_after", retry.give_up_after, 0ms, 24h * 7);
+  section.Choice("at_end", retry.at_end, kAtEnds);
   section.Finish();
 }
 
@@ -196,6 +208,7 @@ void ReadService(Section& file, ServiceOptions& options) {
   }
   ReadOrder(file.Sub("order"), runtime);
   ReadReject(file, runtime);
+  ReadRetry(file.Sub("retry"), runtime.policy.retry);
   ReadRuntime(file.Sub("runtime"), runtime);
   ReadLimits(file.Sub("limits"), options);
   ReadLocks(file.Sub("locks"), options);

@@ -120,7 +120,7 @@ uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, MessageBatch& batch
     item.time = delivery.time;
     item.first = delivery.offset >= facts.metadata.top;
     item.token.attempt = delivery.token;
-    item.attempt = delivery.attempt;
+    item.attempts.made = delivery.attempt;
     item.alone = delivery.alone;
     item.fingerprint = delivery.fingerprint;
     FillOutcome(delivery, item);

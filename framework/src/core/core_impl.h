@@ -103,24 +103,29 @@ class Core::Impl {
   void EndBatch(uint32_t index, BootTime now);
   std::vector<int64_t> RunningOffsets(PartitionId id);
 
-  // The outcome of a decided delivery, until it is settled for good.
+  // The outcome of a decided delivery, and failed attempts, until it is settled for good.
   struct KeptOutcome {
     std::string text;
     uint64_t entry = 0;
+    Attempts attempts;
   };
   static bool IsDecided(Stage stage) {
     return stage == Stage::kApplied || stage == Stage::kRejecting || stage == Stage::kRecorded;
   }
   void FillOutcome(const Delivery& delivery, BatchItem& item) {
     item.carried() = delivery.carried;
-    if (IsDecided(item.stage)) {
-      const KeptOutcome& kept = kept_outcomes_[item.slot];
-      item.text = kept.text;
-      item.entry = kept.entry;
+    if (kept_outcomes_.empty()) {
+      return;
     }
+    if (const auto kept = kept_outcomes_.find(item.slot); kept != kept_outcomes_.end()) {
+      item.attempts = kept->second.attempts;
+      item.text = IsDecided(item.stage) ? std::string_view(kept->second.text) : std::string_view();
+      item.entry = kept->second.entry;
+    }
+    item.attempts.made = delivery.attempt;
   }
 
-  std::unordered_map<uint32_t, KeptOutcome> kept_outcomes_;  // by slot; few
+  std::unordered_map<uint32_t, KeptOutcome> kept_outcomes_;  // by slot
   std::deque<PartitionId> owing_;  // partitions with a lane that begins with an owed marker
   bool owed_last_ = false;         // the last batch was of one of them
   uint64_t no_key_ = 0;            // gives deliveries without a key lanes of their own

@@ -147,8 +147,13 @@ void Core::Impl::Keep(Delivery& delivery, uint32_t slot, Settlement& settlement)
   if (settlement.handled) {
     delivery.attempt = static_cast<uint16_t>(std::min(delivery.attempt + 1, 0xffff));
   }
+  if (settlement.attempts.failed > 0) {
+    kept_outcomes_[slot].attempts = settlement.attempts;
+  }
   if (IsDecided(settlement.stage)) {
-    kept_outcomes_[slot] = {std::move(settlement.text), settlement.entry};
+    KeptOutcome& kept = kept_outcomes_[slot];
+    kept.text = std::move(settlement.text);
+    kept.entry = settlement.entry;
   } else {
     ReleaseId(delivery);
   }

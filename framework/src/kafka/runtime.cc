@@ -41,7 +41,9 @@ class KafkaRuntime final : public Runtime {
         source_(source.get()),
         loop_(std::make_shared<PollLoop>(options_, std::move(source))) {
     Log(LogLevel::kInfo, "runtime", "opened",
-        {{"group", options_.kafka.group}, {"guarantee", guarantee_}});
+        {{"group", options_.kafka.group},
+         {"guarantee", guarantee_},
+         {"retries", RetryLine(options_.policy.retry)}});
   }
 
   RunReport Run(std::stop_token stop) override {
@@ -166,8 +168,8 @@ Status CheckTimes(const RuntimeOptions& options) {
                                      options.policy.store_retry};
   const milliseconds also_above_zero[] = {options.poll_budget, options.renew_every,
                                           options.hang_after};
-  const milliseconds not_below_zero[] = {options.drain_deadline, options.policy.backoff_first,
-                                         options.policy.backoff_most};
+  const milliseconds not_below_zero[] = {options.drain_deadline, options.policy.retry.first,
+                                         options.policy.retry.most};
   // In the unit of the option: the longest time of one does not fit into another.
   const auto outside = []<class Time>(Time least, Time time) {
     return time < least || time > Time(std::chrono::hours(24));
@@ -298,7 +300,11 @@ Status CheckPromise(const RuntimeOptions& options, const Window* window) {
   if (options.policy.reject == RejectPolicy::kJournal && options.journal.empty()) {
     return Invalid("to journal refused messages, a journal file is needed");
   }
-  return {};
+  if (options.policy.retry.at_end == AtEnd::kPark &&
+      options.policy.reject != RejectPolicy::kJournal) {
+    return Invalid("at_end: to park messages, a journal is needed");
+  }
+  return CheckRetryPolicy(options.policy.retry);
 }
 
 // Rule 29. At guarded the target knows what it has; at atomic the effects are where the markers

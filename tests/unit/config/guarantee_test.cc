@@ -103,6 +103,17 @@ TEST(Guarantee, LocksAreSaidWithWhatTheirStoreCannotDo) {
   EXPECT_THAT(elided, HasSubstr("you said `effects_check_fences`"));
 }
 
+TEST(Guarantee, SaysForHowLongAKeyCanBeHeld) {
+  EXPECT_THAT(Explained(kMinimalService), HasSubstr("Retries have no end"));
+  const std::string text = Explained(kMinimalService +
+                                     "reject: {journal: /var/lib/refused}\n"
+                                     "retry: {attempts: 8, at_end: park}\n");
+  EXPECT_THAT(text, HasSubstr("A key can be held for at most 16 s, then its message is parked (8 "
+                              "attempts)"));
+  EXPECT_THAT(text, HasSubstr("a pause that the handler itself asks for"));
+  EXPECT_THAT(text, Not(HasSubstr("Retries have no end")));
+}
+
 TEST(Guarantee, SaysWhatBecomesOfARefusedMessage) {
   EXPECT_THAT(Explained(kMinimalService), HasSubstr("stops its partition there"));
   EXPECT_THAT(Explained(kMinimalService + "reject: {journal: /var/refused}\n"),

@@ -76,8 +76,8 @@ const std::string kFullService =
     "  spare_workers: 9\n"
     "  poll_budget: 50ms\n"
     "  drain_deadline: 20s\n"
-    "  retry_first: 10ms\n"
-    "  retry_most: 1m\n"
+    "retry: {first: 10ms, most: 1m, jitter_percent: 7, attempts: 9, give_up_after: 2h,\n"
+    "        at_end: park}\n"
     "limits: {in_flight: 1000, in_flight_bytes: 64MiB, partition_credit: 100, span: 5000,\n"
     "         batch: 50, lane_batch: 5}\n"
     "log: {level: debug, format: json, file: /var/log/pay}\n"
@@ -131,8 +131,12 @@ TEST(ServiceFile, EveryKeyOfRuntimeLimitsAndLogReachesItsOption) {
   EXPECT_EQ(runtime.spare_workers, 9u);
   EXPECT_EQ(runtime.poll_budget, 50ms);
   EXPECT_EQ(runtime.drain_deadline, 20s);
-  EXPECT_EQ(runtime.policy.backoff_first, 10ms);
-  EXPECT_EQ(runtime.policy.backoff_most, 1min);
+  EXPECT_EQ(runtime.policy.retry.first, 10ms);
+  EXPECT_EQ(runtime.policy.retry.most, 1min);
+  EXPECT_EQ(runtime.policy.retry.jitter_percent, 7u);
+  EXPECT_EQ(runtime.policy.retry.attempts, 9u);
+  EXPECT_EQ(runtime.policy.retry.give_up_after, 2h);
+  EXPECT_EQ(runtime.policy.retry.at_end, AtEnd::kPark);
   EXPECT_EQ(runtime.core.in_flight, 1000u);
   EXPECT_EQ(runtime.core.in_flight_bytes, 64u << 20);
   EXPECT_EQ(runtime.core.partition_credit, 100u);

@@ -184,6 +184,18 @@ TEST(ServiceRules, AJournalIsNamedExactlyWhenItIsUsed) {
   EXPECT_EQ(Broken(options), "reject");
 }
 
+TEST(ServiceRules, RetriesEndWhereThePolicySaysHow) {
+  ServiceOptions options = Good();
+  options.runtime.policy.retry.attempts = 5;
+  EXPECT_EQ(Broken(options), "retry");
+  options.runtime.policy.retry.at_end = AtEnd::kStop;
+  EXPECT_EQ(Broken(options), "");
+  options.runtime.policy.retry.at_end = AtEnd::kPark;
+  EXPECT_EQ(Broken(options), "retry.at_end") << "there is no place to park";
+  EXPECT_THAT(ErrorsOf(kMinimalService + "runtime: {retry_first: 1s}\n"),
+              HasSubstr("it is `retry.first` now"));
+}
+
 TEST(ServiceRules, AnAdminSocketHasANameThatTheSystemTakes) {
   ServiceOptions options = Good();
   options.admin.socket = "/run/payments/admin.sock";

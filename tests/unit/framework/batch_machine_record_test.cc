@@ -83,11 +83,11 @@ TEST_F(BatchMachineRecord, ABatchWithoutAnswerIsRepeatedAsABatch) {
 TEST_F(BatchMachineRecord, AWaitBeyondAllBoundsIsTakenForTheLongest) {
   BatchPolicy policy{.level = Level::kGuarded};
   policy.window = false;
-  policy.backoff_first = policy.backoff_most = milliseconds::max();
+  policy.retry.first = policy.retry.most = milliseconds::max();
   Use(policy);
   for (uint32_t i = 0; i < 3; i++) {
     Add(i, "");
-    batch_.items.back().attempt = 30;
+    batch_.items.back().attempts.failed = 30;
   }
   Start();
   for (const std::optional<milliseconds> after :

@@ -315,12 +315,13 @@ TEST_F(BatchMachineTest, WithoutAWindowEveryMessageRuns) {
 TEST_F(BatchMachineTest, BackOffDoublesUpToItsBound) {
   BatchPolicy policy{.level = Level::kGuarded};
   policy.window = false;
-  policy.backoff_first = milliseconds(10);
-  policy.backoff_most = milliseconds(50);
+  policy.retry.jitter_percent = 0;
+  policy.retry.first = milliseconds(10);
+  policy.retry.most = milliseconds(50);
   Use(policy);
   for (uint16_t attempt = 0; attempt < 5; attempt++) {
     Add(attempt, "");
-    batch_.items.back().attempt = attempt;
+    batch_.items.back().attempts.failed = attempt;
   }
   Start();
   while (machine_->Next(BootTime{}) != nullptr) {
@@ -335,7 +336,8 @@ TEST_F(BatchMachineTest, BackOffDoublesUpToItsBound) {
 
 TEST_F(BatchMachineTest, TheHandlerIsToldHowOftenItWasCalledThoughTheWindowForgot) {
   Add(1, "x");
-  batch_.items[0].attempt = 4;  // each was released plainly, so the window counts from 1 again
+  batch_.items[0].attempts.made =
+      4;  // each was released plainly, so the window counts from 1 again
   Start();
   Claim({ClaimVerdict::kGranted});
   const Grant* grant = machine_->Next(BootTime{});
@@ -345,7 +347,7 @@ TEST_F(BatchMachineTest, TheHandlerIsToldHowOftenItWasCalledThoughTheWindowForgo
 
 TEST_F(BatchMachineTest, AttemptsOfEarlierOwnersCountAsFarAsTheWindowKnows) {
   Add(1, "x");
-  batch_.items[0].attempt = 1;
+  batch_.items[0].attempts.made = 1;
   Start();
   machine_->claim_answers()[0] = ClaimAnswer{.answer = ClaimVerdict::kGranted, .attempt = 7};
   machine_->Claimed({});
@@ -358,7 +360,7 @@ TEST_F(BatchMachineTest, TheHandlerIsToldThatItsOwnEarlierCallMayHaveHadItsEffec
     policy.window = window;
     Use(policy);
     Add(1, "x");
-    batch_.items[0].attempt = 1;
+    batch_.items[0].attempts.made = 1;
     batch_.items[0].touched = true;
     Start();
     if (window) {

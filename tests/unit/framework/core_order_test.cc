@@ -137,7 +137,7 @@ TEST_F(CoreOrder, AnAttemptIsCountedWhenTheHandlerWasCalled) {
   Give(0);
   Admit(0, 0, "a");
   auto items = Take();
-  EXPECT_EQ(items[0].attempt, 0u);
+  EXPECT_EQ(items[0].attempts.made, 0u);
   Settlement settlement;
   settlement.slot = items[0].slot;
   settlement.ticket = items[0].ticket;

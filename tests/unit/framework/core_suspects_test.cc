@@ -70,7 +70,7 @@ TEST_F(CoreSuspects, WhatAnEarlierOwnerMayHaveBegunIsTold) {
   for (const BatchItem& item : items) {
     const bool suspect = item.at.offset == 11 || item.at.offset == 12;
     EXPECT_EQ(item.touched, suspect) << item.at.offset;
-    EXPECT_EQ(item.attempt, suspect ? 1 : 0) << item.at.offset;
+    EXPECT_EQ(item.attempts.made, suspect ? 1 : 0) << item.at.offset;
   }
   SettleAll(items);
   EXPECT_EQ(core_.Status(0).suspect_to, -1) << "all of it is settled";

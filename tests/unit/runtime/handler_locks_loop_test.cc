@@ -91,7 +91,7 @@ TEST_F(HandlerLocksLoopTest, WhatCameAgainIsDoneInTheEnd) {
   const std::shared_ptr<LockDomain> domain = *LockDomain::Open(engine);
   std::atomic<int> lost{0};
   RuntimeOptions options = Options();
-  options.policy.backoff_first = milliseconds(1);
+  options.policy.retry.first = milliseconds(1);
   RunningLoop loop(options, &window_,
                    [&](const Message&, Context& context) -> Outcome {
                      const auto lease = context.Lock("x");

@@ -10,6 +10,7 @@
 
 #include "oncemq/base/clock.h"
 #include "oncemq/dedup/window.h"
+#include "oncemq/framework/retry_policy.h"
 
 namespace oncemq {
 
@@ -55,7 +56,7 @@ struct BatchItem : Carried {
   LogTime copies_until = kNoLogTime;  // as in ClaimRequest
   Token token;                        // empty unless stage says that one is out
   uint32_t fingerprint = 0;           // of the payload; 0: not taken
-  uint16_t attempt = 0;               // handler calls of this delivery so far
+  Attempts attempts;                  // of this delivery so far
   bool alone = false;                 // it had to be, and nothing else is in the batch
   // perhaps the same id as an earlier item of this lane and batch
   bool copy = false;
@@ -102,6 +103,7 @@ struct Settlement : Carried {
   uint32_t slot = 0;
   uint32_t ticket = 0;
   microseconds wait{0};
+  Attempts attempts;
   Token token;         // with kClaiming, kReleasing, kApplied, kRejecting, kRecorded
   std::string text;    // result or reason
   uint64_t entry = 0;  // as in BatchItem

@@ -40,8 +40,7 @@ struct BatchPolicy {
   size_t max_result_bytes = 65'536;           // that the window keeps; the runtime asks it
   RejectPolicy reject = RejectPolicy::kStop;  // what Reject does to the partition
   microseconds store_retry{100'000};          // pause after a call without an answer
-  milliseconds backoff_first{100};    // a Retry without a time waits this, doubled per attempt
-  milliseconds backoff_most{30'000};  // up to this
+  RetryPolicy retry;
 };
 
 enum class BatchStep : uint8_t {
@@ -63,6 +62,7 @@ struct Grant {
   Token token;
   uint32_t attempt = 1;    // of this delivery, and of earlier owners as far as the window knows
   bool uncertain = false;  // an earlier attempt may have had its effect
+  BootTime called{};
 };
 
 struct JournalEntry {
@@ -198,8 +198,9 @@ class BatchMachine {
   bool IsUncertain(size_t i) const;
   bool WithoutId(size_t i) const { return policy_.window && items_[i].id.empty(); }
   void Pass(size_t i);
-  void Failed(size_t i, const Retry& retry);
-  bool Refuse(size_t i, std::string why);  // false: the partition stops here
+  bool Failed(size_t i, const Retry& retry);  // false: the lane stops here
+  // false: the partition stops here
+  bool Refuse(size_t i, std::string why, RejectPolicy policy);
   void SetAside(size_t i);
   void GiveUpClaim(size_t i, DeliveryFate fate, microseconds wait = {});
   void Settle(size_t i, DeliveryFate fate, microseconds wait = {});

@@ -20,12 +20,13 @@ struct Done {
 // The longest wait of a Retry: more is taken for this.
 inline constexpr milliseconds kLongestRetry = std::chrono::hours(24 * 7);
 
-// Not now. The message waits in its lane, holds no worker, and comes again; followers of its key
-// wait behind it.
+// Not now. The message waits in its lane, holds no worker, and comes again, until RetryPolicy ends
+// it; followers of its key wait until then.
 struct Retry {
   std::optional<milliseconds> after = std::nullopt;  // nothing: the runtime's back-off decides
-  bool not_done = false;  // the handler knows that no effect has left; otherwise it may have, at
-                          // the opaque level
+  // No effect has left, as the handler knows, and this spends no attempt: a dependency is away.
+  // Otherwise an effect may have left, at the opaque level.
+  bool not_done = false;
   // For `oncemq status` and the log, while the message holds up its partition: no payload, no key.
   std::string why = {};
 };

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stories about messages that fail each time: they end after their attempts, whoever made those.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "store_scenario.h"
+
+namespace oncemq::sim {
+namespace {
+
+constexpr int64_t kAttempts = 4;
+
+Config Failing() {
+  Config config;
+  config.keys = 20;
+  config.workers = 2;
+  config.hopeless = 100;
+  config.attempts = kAttempts;
+  return config;
+}
+
+// Calls of each id that ended in Retry: here only hopeless ones do.
+std::map<uint32_t, int64_t> FailedCalls(const RunResult& result) {
+  std::map<uint32_t, int64_t> failed;
+  for (const Record& record : result.history.records()) {
+    const bool ended = record.op == Op::kHandle && record.phase == Phase::kOk;
+    if (ended && record.value == static_cast<int64_t>(Outcome(Retry{}).index())) {
+      failed[record.id]++;
+    }
+  }
+  return failed;
+}
+
+TEST(FailureScenarios, AMessageThatAlwaysFailsIsParkedAfterItsAttempts) {
+  int64_t hopeless = 0;
+  Play(Failing(), [&](const RunResult& result, const Sometimes&) {
+    for (const auto& [id, failed] : FailedCalls(result)) {
+      EXPECT_EQ(failed, kAttempts) << "id " << id;
+      hopeless++;
+    }
+  });
+  EXPECT_GT(hopeless, 0) << "nothing failed for ever: the test is blind";
+}
+
+// An attempt whose process dies before the window has its count is made again.
+TEST(FailureScenarios, AnHeirGoesOnWithTheAttemptsOfItsDeadOwner) {
+  int64_t spared = 0;
+  Config config = Failing();
+  for (int death = 1; death <= 4; death++) {
+    Strike(config, FaultKind::kCrash, death * 400 * kMilli, 100 * kMilli, death % 2);
+  }
+  Play(config, [&](const RunResult& result, const Sometimes&) {
+    for (const auto& [id, failed] : FailedCalls(result)) {
+      EXPECT_GE(failed, kAttempts) << "id " << id;
+      EXPECT_LE(failed, kAttempts + 4) << "id " << id;
+      spared += failed == kAttempts ? 1 : 0;
+    }
+  });
+  EXPECT_GT(spared, 0);
+}
+
+}  // namespace
+}  // namespace oncemq::sim
