@@ -20,6 +20,7 @@
 #include "gate_command.h"
 #include "lock_command.h"
 #include "oncemq/base/raise_record.h"
+#include "park_options.h"
 #include "run_command.h"
 #include "safe_json.h"
 #include "status_command.h"
@@ -51,13 +52,6 @@ struct Arguments {
 
   WindowTarget window_target() const { return {target, directory}; }
 };
-
-// A command of the tree, and the call that it is; the call gives the exit code.
-struct CommandAction {
-  const CLI::App* command;
-  std::function<int()> run;
-};
-using CommandActions = std::vector<CommandAction>;
 
 constexpr char kAboutRun[] =
     "Both handlers only watch. A watch is a consumer group of its own, named\n"
@@ -559,6 +553,7 @@ int Main(int argc, char** argv) {
   AddRun(app, arguments.run, actions);
   AddCheck(app, arguments.check, actions);
   AddDoctor(app, arguments.doctor, actions);
+  AddPark(app, actions);
   AddVersion(app, arguments, actions);
   AddExplain(app, arguments, actions);
   AddStatus(app, arguments, actions);

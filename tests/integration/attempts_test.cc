@@ -17,6 +17,7 @@
 #include "support/postgres_server.h"
 #endif
 #include "member_process.h"
+#include "storm.h"
 #include "support/eventually.h"
 #include "support/kafka_admin.h"
 #include "support/kafka_broker.h"

@@ -52,6 +52,11 @@ Script ScriptOf(const Config& config, uint32_t id) {
   return script;
 }
 
+bool EndsRefused(const Config& config, uint32_t id) {
+  const Script script = ScriptOf(config, id);
+  return script.end == Script::End::kReject || script.failures == UINT32_MAX;
+}
+
 bool IsMalformed(const Config& config, uint32_t id) {
   return Rng(static_cast<uint64_t>(config.seed) * 1'000'033 + id, "form").Chance(config.malformed);
 }

@@ -56,6 +56,8 @@ struct Script {
   Micros time = 0;
 };
 Script ScriptOf(const Config& config, uint32_t id);
+// The id has no effect: its handler refuses it, or never succeeds.
+bool EndsRefused(const Config& config, uint32_t id);
 // Such a message is refused before anybody claims it.
 bool IsMalformed(const Config& config, uint32_t id);
 // Malformed, and handled all the same, beside the window.

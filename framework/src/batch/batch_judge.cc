@@ -134,8 +134,7 @@ bool BatchMachine::Judge(size_t i) {
       settlements_[i].text = answer.result;
       return true;
     case ClaimVerdict::kAttached:
-      // Until messages can be parked, a parked marker stands for a refusal in the journal.
-      Settle(i, DeliveryFate::kRejected);
+      Settle(i, FateOnRecord(policy_.reject));
       settlements_[i].attached = true;
       return true;
     case ClaimVerdict::kInFlight:
@@ -187,7 +186,7 @@ void BatchMachine::WithdrawFrom(size_t begin, size_t end) {
 // before the frontier passes it, where there is a record (rule 4).
 void BatchMachine::Pass(size_t i) {
   settlements_[i].unprotected = true;
-  if (policy_.reject == RejectPolicy::kJournal) {
+  if (policy_.reject != RejectPolicy::kStop) {
     settlements_[i].text = "it has no id";
     progress_[i].part = Part::kPassed;
   } else {
@@ -225,7 +224,7 @@ bool BatchMachine::Failed(size_t i, const Retry& retry) {
 
 bool BatchMachine::Refuse(size_t i, std::string why, RejectPolicy policy) {
   settlements_[i].text = std::move(why);
-  if (policy == RejectPolicy::kJournal) {
+  if (policy != RejectPolicy::kStop) {
     progress_[i].part = Part::kJournal;
     return true;
   }

@@ -137,7 +137,8 @@ void BatchMachine::JournalRefused() {
     const bool passed = progress_[i].part == Part::kPassed;
     if (progress_[i].part == Part::kJournal || passed) {
       progress_[i].request = static_cast<uint32_t>(journal_.size());
-      journal_.push_back({&items_[i], settlements_[i].text, passed});
+      const uint32_t attempts = items_[i].attempts.made + (settlements_[i].handled ? 1 : 0);
+      journal_.push_back({&items_[i], settlements_[i].text, passed, attempts});
     }
   }
   journal_.empty() ? ParkRefused() : void(step_ = BatchStep::kJournal);
@@ -154,9 +155,11 @@ void BatchMachine::Journaled(const Status& status, uint64_t first_entry) {
       Unanswered(i, passed ? Stage::kApplied : Stage::kRejecting);
     } else if (progress_[i].claimed) {
       progress_[i].part = Part::kPark;
-      progress_[i].entry = first_entry + progress_[i].request;
+      progress_[i].entry = policy_.reject == RejectPolicy::kPark
+                               ? static_cast<uint64_t>(items_[i].at.offset) + 1
+                               : first_entry + progress_[i].request;
     } else {
-      Settle(i, passed ? DeliveryFate::kApplied : DeliveryFate::kRejected);
+      Settle(i, passed ? DeliveryFate::kApplied : FateOnRecord(policy_.reject));
     }
   }
   ParkRefused();
@@ -187,7 +190,7 @@ void BatchMachine::Parked(const Status& status) {
     } else if (!status) {
       Unanswered(i, Stage::kRecorded);
     } else if (changes_[progress_[i].request] == MarkerChange::kMade) {
-      Settle(i, DeliveryFate::kRejected);
+      Settle(i, FateOnRecord(policy_.reject));
     } else {
       settlements_[i].touched = true;
       Settle(i, DeliveryFate::kWithdrawn);

@@ -319,7 +319,12 @@ std::string Describe(const ServiceOptions& options) {
     lines.Add("null_key", Name(runtime.null_key));
   }
   const bool journal = runtime.policy.reject == RejectPolicy::kJournal;
-  lines.Add("reject", journal ? "{journal: " + Value(runtime.journal) + "}" : "stop", 0);
+  const bool park = runtime.policy.reject == RejectPolicy::kPark;
+  lines.Add("reject",
+            journal ? "{journal: " + Value(runtime.journal) + "}"
+            : park  ? "park"
+                    : "stop",
+            0);
   DescribeRetry(runtime.policy.retry, lines);
   DescribeLimits(runtime, lines);
   DescribeLocks(options, lines);

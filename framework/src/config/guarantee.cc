@@ -82,6 +82,10 @@ void SayRefused(const ServiceOptions& options, GuaranteeText& text) {
   if (runtime.policy.reject == RejectPolicy::kJournal) {
     text.Say(who + "is put on record in " + runtime.journal +
              " before its partition goes on. That file is on this machine.");
+  } else if (runtime.policy.reject == RejectPolicy::kPark) {
+    text.Say(who +
+             "is put on record in the topic of its own with the name's end `.park`, as a whole and "
+             "acknowledged, before its partition goes on.");
   } else {
     text.Say(who +
              "stops its partition there; the log says topic, partition and offset. Nothing behind "

@@ -319,9 +319,9 @@ std::vector<BrokenRule> BrokenRules(const ServiceOptions& options) {
                "reject", "must name a journal exactly when refused messages go there");
   const Status retry = CheckRetryPolicy(runtime.policy.retry);
   rules.Demand(retry.has_value(), "retry", retry ? "" : retry.error().message);
-  rules.Demand(runtime.policy.retry.at_end != AtEnd::kPark ||
-                   runtime.policy.reject == RejectPolicy::kJournal,
-               "retry.at_end", "`park` needs a place: `reject: {journal: FILE}`");
+  rules.Demand(
+      runtime.policy.retry.at_end != AtEnd::kPark || runtime.policy.reject != RejectPolicy::kStop,
+      "retry.at_end", "`park` needs a place: `reject: park` or `reject: {journal: FILE}`");
   if (!options.admin.socket.empty()) {
     const Status socket = CheckAdminSocket(options.admin.socket);
     rules.Demand(socket.has_value(), "admin.socket", socket ? "" : socket.error().message);

@@ -121,8 +121,10 @@ void ReadReject(Section& file, RuntimeOptions& runtime) {
     reject.Path("journal", runtime.journal);
     runtime.policy.reject = RejectPolicy::kJournal;
     reject.Finish();
-  } else if (file.Text("reject", policy) && policy != "stop") {
-    file.Blame("reject", "must be `stop` or `{journal: FILE}`, not " + Quoted(policy));
+  } else if (file.Text("reject", policy) && policy == "park") {
+    runtime.policy.reject = RejectPolicy::kPark;
+  } else if (!policy.empty() && policy != "stop") {
+    file.Blame("reject", "must be `stop`, `park` or `{journal: FILE}`, not " + Quoted(policy));
   }
 }
 

@@ -92,7 +92,8 @@ Status Set(rd_kafka_conf_t* conf, const std::string& name, const std::string& va
                "librdkafka does not take this value of its property `" + name + "`"};
 }
 
-Result<ClientPtr> Open(const Properties& ours, const Properties& users, int events) {
+Result<ClientPtr> Open(rd_kafka_type_t type, const Properties& ours, const Properties& users,
+                       int events) {
   ConfPtr conf(rd_kafka_conf_new());
   for (const auto& [name, value] : ours) {
     if (auto status = Set(conf.get(), name, value); !status) {
@@ -110,7 +111,7 @@ Result<ClientPtr> Open(const Properties& ours, const Properties& users, int even
   rd_kafka_conf_set_log_cb(conf.get(), LogLine);
   rd_kafka_conf_set_events(conf.get(), events);
   char why[512];
-  ClientPtr client(rd_kafka_new(RD_KAFKA_CONSUMER, conf.get(), why, sizeof why));
+  ClientPtr client(rd_kafka_new(type, conf.get(), why, sizeof why));
   if (client == nullptr) {
     return Error{Code::kInvalid, Effect::kNone, std::string("no Kafka client: ") + why};
   }
@@ -160,7 +161,7 @@ ClientFacts ChooseFeatures(const KafkaOptions& options) {
 }
 
 Result<ClientPtr> OpenClient(const RuntimeOptions& options, const ClientFacts& facts) {
-  return Open(Consumer(options, facts), options.kafka.properties,
+  return Open(RD_KAFKA_CONSUMER, Consumer(options, facts), options.kafka.properties,
               RD_KAFKA_EVENT_REBALANCE | RD_KAFKA_EVENT_OFFSET_COMMIT | RD_KAFKA_EVENT_ERROR);
 }
 
@@ -168,7 +169,19 @@ Result<ClientPtr> OpenObserver(const RuntimeOptions& options) {
   Properties properties = Connection(options);
   properties.emplace_back("isolation.level", "read_uncommitted");
   properties.emplace_back("allow.auto.create.topics", "false");
-  return Open(properties, ConnectionOnly(options.kafka.properties), 0);
+  return Open(RD_KAFKA_CONSUMER, properties, ConnectionOnly(options.kafka.properties), 0);
+}
+
+Result<ClientPtr> OpenProducer(const RuntimeOptions& options, milliseconds answer_within) {
+  Properties properties = Connection(options);
+  properties.insert(properties.end(),
+                    {{"acks", "all"},
+                     {"enable.idempotence", "true"},
+                     {"linger.ms", "0"},
+                     {"message.max.bytes", "100000000"},  // the broker decides
+                     {"message.timeout.ms", std::to_string(answer_within.count())}});
+  return Open(RD_KAFKA_PRODUCER, properties, ConnectionOnly(options.kafka.properties),
+              RD_KAFKA_EVENT_DR);
 }
 
 }  // namespace oncemq

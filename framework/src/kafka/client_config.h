@@ -29,4 +29,7 @@ Result<ClientPtr> OpenClient(const RuntimeOptions& options, const ClientFacts& f
 // The same with read_uncommitted and outside the group, to ask for the true end of a log.
 Result<ClientPtr> OpenObserver(const RuntimeOptions& options);
 
+// A producer with reports on its main queue, each within the time.
+Result<ClientPtr> OpenProducer(const RuntimeOptions& options, milliseconds answer_within);
+
 }  // namespace oncemq

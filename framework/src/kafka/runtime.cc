@@ -16,6 +16,7 @@
 #include "oncemq/base/log.h"
 #include "oncemq/base/random.h"
 #include "oncemq/base/stop_caller.h"
+#include "park_topic.h"
 #include "poll_loop.h"
 #include "scope.h"
 #include "wake.h"
@@ -28,7 +29,7 @@ constexpr milliseconds kCallbacksWithin{1'000};  // for stop callbacks, once eve
 class KafkaRuntime final : public Runtime {
  public:
   KafkaRuntime(const RuntimeOptions& options, Window* window, Handler handler,
-               std::unique_ptr<Wake> wake, std::unique_ptr<Journal> journal,
+               std::unique_ptr<Wake> wake, std::unique_ptr<OutcomeLog> journal,
                std::unique_ptr<KafkaSource> source, OpenedLocks locks)
       : options_(options),
         guarantee_(GuaranteeLine(window != nullptr ? &window->capabilities() : nullptr,
@@ -61,8 +62,10 @@ class KafkaRuntime final : public Runtime {
         window_, clock, loop_->errors(), stops, [&] { return crew.Spawn("oncemq-poll", poll); });
     loop_->Connect({window_, &crew, keeper.get(), wake_.get(), journal_.get(), &clock,
                     SecureRandom64(), StoreOwner(options_)});
-    std::string failure;
-    if (!keeper->Start()) {
+    std::string failure = NoRecord();
+    if (!failure.empty()) {
+      // Without a place for refused messages nothing is consumed.
+    } else if (!keeper->Start()) {
       failure = "the system gives no thread";
     } else if (const Status joined = source_->Join(); !joined) {
       failure = ToString(joined.error());
@@ -86,6 +89,14 @@ class KafkaRuntime final : public Runtime {
   const std::string& guarantee() const override { return guarantee_; }
 
  private:
+  // Why refused messages have no place until a person acts. Empty where they have one or no broker
+  // answers.
+  std::string NoRecord() {
+    const Status ready = journal_ == nullptr ? Status() : journal_->Check();
+    const bool never =
+        !ready && (ready.error().code == Code::kInvalid || ready.error().code == Code::kNotFound);
+    return never ? ready.error().message : "";
+  }
   static RunReport Refused(std::string why) {
     RunReport report;
     report.error = std::move(why);
@@ -97,7 +108,7 @@ class KafkaRuntime final : public Runtime {
   Window* const window_;
   const std::shared_ptr<const Handler> handler_;
   const std::unique_ptr<Wake> wake_;
-  const std::unique_ptr<Journal> journal_;
+  const std::unique_ptr<OutcomeLog> journal_;
   const OpenedLocks locks_;
   KafkaSource* const source_;  // the loop's
   bool ran_ = false;
@@ -300,9 +311,8 @@ Status CheckPromise(const RuntimeOptions& options, const Window* window) {
   if (options.policy.reject == RejectPolicy::kJournal && options.journal.empty()) {
     return Invalid("to journal refused messages, a journal file is needed");
   }
-  if (options.policy.retry.at_end == AtEnd::kPark &&
-      options.policy.reject != RejectPolicy::kJournal) {
-    return Invalid("at_end: to park messages, a journal is needed");
+  if (options.policy.retry.at_end == AtEnd::kPark && options.policy.reject == RejectPolicy::kStop) {
+    return Invalid("at_end: to park messages, a journal or a park topic is needed");
   }
   return CheckRetryPolicy(options.policy.retry);
 }
@@ -326,6 +336,25 @@ bool NamesSuspects(const Window* window) {
   }
   // One that lasts may lose claims, and tells.
   return !window->capabilities().shared || window->capabilities().durable;
+}
+
+// nullptr: nothing is put on record.
+Result<std::unique_ptr<OutcomeLog>> OpenOutcomeLog(const RuntimeOptions& options) {
+  std::unique_ptr<OutcomeLog> log;
+  if (options.policy.reject == RejectPolicy::kJournal) {
+    auto journal = Journal::Open(options.journal, options.kafka.topics);
+    if (!journal) {
+      return journal.error();
+    }
+    log = *std::move(journal);
+  } else if (options.policy.reject == RejectPolicy::kPark) {
+    auto topic = ParkTopic::Open(options);
+    if (!topic) {
+      return topic.error();
+    }
+    log = *std::move(topic);
+  }
+  return log;
 }
 
 Result<std::unique_ptr<Runtime>> OpenKafkaRuntime(RuntimeOptions options, Window* window,
@@ -360,13 +389,9 @@ Result<std::unique_ptr<Runtime>> OpenKafkaRuntime(RuntimeOptions options, Window
   if (!wake) {
     return wake.error();
   }
-  std::unique_ptr<Journal> journal;
-  if (options.policy.reject == RejectPolicy::kJournal) {
-    auto opened = Journal::Open(options.journal, options.kafka.topics);
-    if (!opened) {
-      return opened.error();
-    }
-    journal = *std::move(opened);
+  auto journal = OpenOutcomeLog(options);
+  if (!journal) {
+    return journal.error();
   }
   IdNeeds needs;
   if (window != nullptr) {
@@ -383,7 +408,7 @@ Result<std::unique_ptr<Runtime>> OpenKafkaRuntime(RuntimeOptions options, Window
   }
   return std::unique_ptr<Runtime>(
       std::make_unique<KafkaRuntime>(options, window, std::move(handler), *std::move(wake),
-                                     std::move(journal), *std::move(source), *std::move(locks)));
+                                     *std::move(journal), *std::move(source), *std::move(locks)));
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "journal.h"
 #include "oncemq/base/log.h"
+#include "outcome_log.h"
 
 namespace oncemq {
 

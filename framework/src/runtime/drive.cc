@@ -267,7 +267,7 @@ Driven DriveBatch(Job& job, const Handler& handler, const DriveTools& tools) {
       }
       case BatchStep::kJournal: {
         job.effects.reset();
-        const auto first = tools.journal->Append(machine.journal_entries());
+        const auto first = tools.journal->Record(machine.journal_entries(), *job.view);
         const Status status = first ? Status() : Status(first.error());
         machine.Journaled(
             Keep(job, tools.errors->Journal(machine.journal_entries().size(), status)),

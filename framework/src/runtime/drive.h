@@ -4,15 +4,15 @@
 #pragma once
 
 #include "job.h"
-#include "journal.h"
 #include "oncemq/framework/handler.h"
+#include "outcome_log.h"
 #include "store_errors.h"
 
 namespace oncemq {
 
 struct DriveTools {
-  Window* window = nullptr;    // may be nullptr, with BatchPolicy::window false
-  Journal* journal = nullptr;  // may be nullptr, with RejectPolicy::kStop
+  Window* window = nullptr;       // may be nullptr, with BatchPolicy::window false
+  OutcomeLog* journal = nullptr;  // may be nullptr, with RejectPolicy::kStop
   const Clock* clock = nullptr;
   StoreErrors* errors = nullptr;
   LockSource locks = {};

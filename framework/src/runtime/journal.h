@@ -21,24 +21,24 @@
 
 #include "oncemq/base/mutex.h"
 #include "oncemq/base/result.h"
-#include "oncemq/framework/batch_machine.h"
+#include "outcome_log.h"
 
 namespace oncemq {
 
-class Journal {
+class Journal final : public OutcomeLog {
  public:
   // `topics` by Coordinates::source. kCorrupt: the file is not a journal of ours. kInvalid: another
   // member has it open, or it is no ordinary file.
   static Result<std::unique_ptr<Journal>> Open(const std::string& path,
                                                std::vector<std::string> topics);
-  ~Journal();
+  ~Journal() override;
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
-  // The topic of a number, where a window numbers topics by itself.
-  void Name(uint32_t source, const std::string& topic);
-  // Puts the entries on record; the number of the first, the others follow. An error may have left
-  // some of them.
+  void Name(uint32_t source, const std::string& topic) override;
+  Result<uint64_t> Record(std::span<const JournalEntry> entries, MessageView& /*view*/) override {
+    return Append(entries);
+  }
   Result<uint64_t> Append(std::span<const JournalEntry> entries);
 
  private:

@@ -21,7 +21,7 @@
 namespace oncemq {
 
 class Crew;
-class Journal;
+class OutcomeLog;
 class Keeper;
 
 struct PollParts {
@@ -29,7 +29,7 @@ struct PollParts {
   Crew* crew = nullptr;
   Keeper* keeper = nullptr;
   Wake* wake = nullptr;
-  Journal* journal = nullptr;  // nullptr: there is none
+  OutcomeLog* journal = nullptr;  // nullptr: there is none
   const Clock* clock = nullptr;
   uint64_t process = 0;  // upper half of every token of this process
   std::string owner;     // of the window's stores, as text

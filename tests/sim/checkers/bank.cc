@@ -49,7 +49,7 @@ class Bank final : public Checker {
     }
     std::map<uint32_t, int64_t> wanted;
     for (uint32_t id = 0; id < evidence_.log.ids.size(); id++) {
-      const bool rejected = ScriptOf(evidence_.config, id).end == Script::End::kReject;
+      const bool rejected = EndsRefused(evidence_.config, id);
       if (Passes(evidence_.config, id) && !rejected && !passed_.contains(id)) {
         Broken("transfer " + std::to_string(id) + ", which has no id, was never booked");
       }

@@ -85,7 +85,7 @@ class StoreLedger final : public Checker {
   void JudgePartition(size_t p, const StoreState& store) {
     std::map<uint32_t, const LogRecord*> wanted;  // by id: its last record
     for (const LogRecord& record : evidence_.log.partitions[p].records) {
-      const bool rejected = ScriptOf(evidence_.config, record.id).end == Script::End::kReject;
+      const bool rejected = EndsRefused(evidence_.config, record.id);
       if (!rejected && !IsMalformed(evidence_.config, record.id)) {
         wanted[record.id] = &record;
       }

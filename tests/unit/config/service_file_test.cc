@@ -287,7 +287,7 @@ TEST(ServiceFile, TheIdHasThreeForms) {
 TEST(ServiceFile, RefusedMessagesStopOrGoToAJournal) {
   EXPECT_EQ(Parsed(kMinimalService + "reject: stop\n").runtime.policy.reject, RejectPolicy::kStop);
   EXPECT_THAT(ErrorsOf(kMinimalService + "reject: journal\n"),
-              HasSubstr("must be `stop` or `{journal: FILE}`, not `journal`"));
+              HasSubstr("must be `stop`, `park` or `{journal: FILE}`, not `journal`"));
   EXPECT_THAT(ErrorsOf(kMinimalService + "reject: {}\n"), HasSubstr("`reject.journal` is missing"));
 }
 

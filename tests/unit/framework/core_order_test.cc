@@ -146,7 +146,7 @@ TEST_F(CoreOrder, AnAttemptIsCountedWhenTheHandlerWasCalled) {
   settlement.wait = microseconds(1);
   Settle(settlement);
   After(1);
-  EXPECT_EQ(Take()[0].attempt, 1u);
+  EXPECT_EQ(Take()[0].attempts.made, 1u);
 }
 
 TEST_F(CoreOrder, ACopyOfARunningIdWaitsHoldsNoWorkerAndIsWokenByTheOutcome) {

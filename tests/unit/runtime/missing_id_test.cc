@@ -5,6 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "journal.h"
 #include "poll_loop_fixture.h"
 #include "support/temp_dir.h"
 

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "journal.h"
 #include "poll_loop_fixture.h"
 #include "support/temp_dir.h"
 

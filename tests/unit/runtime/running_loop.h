@@ -17,8 +17,8 @@ namespace oncemq::testing {
 
 class RunningLoop {
  public:
-  RunningLoop(RuntimeOptions options, Window* window, Handler handler, Journal* journal = nullptr,
-              const LockSource& locks = {})
+  RunningLoop(RuntimeOptions options, Window* window, Handler handler,
+              OutcomeLog* journal = nullptr, const LockSource& locks = {})
       : wake_(*Wake::Open()), script_(*wake_) {
     options.policy.window = window != nullptr;
     if (window != nullptr) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A store that fails must not look like an idle service.
 #include "store_errors.h"
+#include "journal.h"
 
 #include <gmock/gmock.h>
 #include <signal.h>

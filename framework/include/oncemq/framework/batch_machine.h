@@ -30,7 +30,16 @@
 
 namespace oncemq {
 
-enum class RejectPolicy : uint8_t { kStop, kJournal };
+enum class RejectPolicy : uint8_t {
+  kStop,
+  kJournal,  // a file
+  kPark,     // a topic, with the whole message
+};
+
+// The fate of a refused message with a record.
+constexpr DeliveryFate FateOnRecord(RejectPolicy policy) {
+  return policy == RejectPolicy::kPark ? DeliveryFate::kParked : DeliveryFate::kRejected;
+}
 
 struct BatchPolicy {
   // What a failed attempt may have left behind. The runtime takes it from the window, which had to
@@ -68,7 +77,8 @@ struct Grant {
 struct JournalEntry {
   const BatchItem* item = nullptr;
   std::string_view why;
-  bool passed = false;  // handled without an id; else it was refused
+  bool passed = false;    // handled without an id; else it was refused
+  uint32_t attempts = 0;  // calls of its handler
 };
 
 // Issues tokens: one per claim attempt. Not shared between workers, so it needs no lock.
@@ -127,7 +137,8 @@ class BatchMachine {
   // Whether the batch's handlers write their effects into the window's store. One EffectBatch then
   // belongs to the batch, from its first handler to its completion.
   bool Atomic() const { return policy_.window && policy_.level == Level::kAtomic; }
-  // Entries are numbered from `first_entry` on, in the order of journal_entries().
+  // Entries are numbered from `first_entry` on, in the order of journal_entries(). With kPark it is
+  // the offset plus one.
   void Journaled(const Status& status, uint64_t first_entry);
   void Parked(const Status& status);
 

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Park topics: `<topic>.park` keeps what a service refused for good (RejectPolicy::kPark).
+//
+//   CreateParkTopics(options, seconds(10));
+//   ReadParked(options, seconds(10), [](const ParkedEntry& entry) { return Print(entry); });
+//
+// **Promise:** an entry is the whole record: key, value, headers, time. Entries of one message are
+// one entry.
+//
+// **Failure:** kUnavailable, kTimeout where no broker answers. kNotFound: there is no such topic.
+//
+// **Thread safety:** any thread. Each call opens a client of its own, and blocks.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "oncemq/base/clock.h"
+#include "oncemq/base/result.h"
+#include "oncemq/framework/runtime.h"
+
+namespace oncemq {
+
+inline constexpr std::string_view kParkSuffix = ".park";
+// The headers of our own in an entry (docs/formats.md).
+inline constexpr std::string_view kParkHeader = "oncemq-park";
+inline constexpr std::string_view kParkedEntry = "1 parked";
+inline constexpr std::string_view kPassedEntry = "1 passed";
+inline constexpr std::string_view kParkIdHeader = "oncemq-park-id";
+
+std::string ParkTopicOf(std::string_view topic);
+
+// Makes those of the service that are not there, with the partitions and replicas of their source,
+// and unlimited retention. Returns the names that it made.
+Result<std::vector<std::string>> CreateParkTopics(const RuntimeOptions& options,
+                                                  milliseconds within);
+
+// kNotFound, kInvalid: a service with RejectPolicy::kPark must not start with them.
+Status CheckParkTopics(const RuntimeOptions& options, milliseconds within);
+
+struct ParkedEntry {
+  // Place of the message in its source.
+  std::string topic;
+  int32_t partition = 0;
+  int64_t offset = 0;
+  int64_t park_offset = 0;
+  int64_t timestamp_ms = -1;
+  std::string id;
+  std::string why;
+  uint32_t attempts = 0;
+  bool passed = false;  // handled without an id, and nothing to redrive
+  std::optional<std::string> key;
+  std::optional<std::string> value;
+  // Its own, in order.
+  std::vector<std::pair<std::string, std::optional<std::string>>> headers;
+};
+
+// All entries up to now, partition by partition in the order of their parking, until `take` returns
+// false. Records without our header are passed over.
+Status ReadParked(const RuntimeOptions& options, milliseconds within,
+                  const std::function<bool(const ParkedEntry&)>& take);
+
+}  // namespace oncemq

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages that are refused for good, in a park topic on a real broker.
+#include "oncemq/framework/park.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "runtime_fixture.h"
+
+namespace oncemq::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+
+class KafkaPark : public KafkaRuntimeTest {
+ protected:
+  RuntimeOptions Parking() const {
+    RuntimeOptions options = Options();
+    options.policy.reject = RejectPolicy::kPark;
+    return options;
+  }
+  void CreatePark() {
+    const auto made = CreateParkTopics(Parking(), seconds(20));
+    ASSERT_TRUE(made) << ToString(made.error());
+    EXPECT_THAT(*made, ElementsAre(topic_ + ".park"));
+  }
+  std::vector<ParkedEntry> Parked() const {
+    std::vector<ParkedEntry> entries;
+    const Status read = ReadParked(Parking(), seconds(20), [&](const ParkedEntry& entry) {
+      entries.push_back(entry);
+      return true;
+    });
+    EXPECT_TRUE(read) << (read ? "" : ToString(read.error()));
+    return entries;
+  }
+  // Refuses id "bad", and answers Retry to "down".
+  Handler Picky() {
+    return [this](const Message& message, Context& context) -> Outcome {
+      calls_[std::string(context.id())]++;
+      if (context.id() == "bad") {
+        return Reject{"not a payment"};
+      }
+      if (context.id() == "down") {
+        return Retry{.after = milliseconds(5), .why = "the ledger is closed"};
+      }
+      effects_.Append(message, context);
+      return Done{};
+    };
+  }
+  std::string ErrorOfRun(const RuntimeOptions& options) {
+    auto runtime = Runtime::Open(options, window_.get(), Picky());
+    EXPECT_TRUE(runtime);
+    return (*runtime)->Run(std::stop_token()).error;
+  }
+
+  std::map<std::string, int> calls_;  // handlers run on one thread
+};
+
+TEST_F(KafkaPark, AnEntryIsTheWholeMessage) {
+  CreateTopic(3);
+  CreatePark();
+  const std::string binary("\x00\xff\"\\\n", 5);
+  TestProducer producer(bootstrap_);
+  producer.Send({.topic = topic_,
+                 .partition = 2,
+                 .key = binary,
+                 .value = "a payment",
+                 .headers = {{"message-id", "bad"},
+                             {"twice", "1"},
+                             {"twice", binary},
+                             {"null", std::nullopt},
+                             {"empty", ""}},
+                 .timestamp_ms = 1'700'000'000'123});
+  producer.Send({.topic = topic_, .partition = 1, .headers = {{"message-id", "bad"}}});
+  producer.Flush();
+  RunningMember member(Parking(), window_.get(), Picky());
+  ASSERT_TRUE(Eventually(seconds(30), [&] { return CommittedAt(2) == 1 && CommittedAt(1) == 1; }));
+  const RunReport& report = member.Stop();
+  EXPECT_EQ(report.counts.parked, 2);
+  EXPECT_EQ(report.counts.rejected, 0);
+  const std::vector<ParkedEntry> entries = Parked();
+  ASSERT_EQ(entries.size(), 2u);
+  const ParkedEntry& tombstone = entries[0];
+  EXPECT_EQ(tombstone.partition, 1);
+  EXPECT_EQ(tombstone.key, std::nullopt);
+  EXPECT_EQ(tombstone.value, std::nullopt);
+  const ParkedEntry& entry = entries[1];
+  EXPECT_EQ(entry.topic, topic_);
+  EXPECT_EQ(entry.partition, 2);
+  EXPECT_EQ(entry.offset, 0);
+  EXPECT_EQ(entry.id, "bad");
+  EXPECT_EQ(entry.why, "not a payment");
+  EXPECT_EQ(entry.timestamp_ms, 1'700'000'000'123);
+  EXPECT_FALSE(entry.passed);
+  EXPECT_EQ(entry.key, binary);
+  EXPECT_EQ(entry.value, "a payment");
+  const auto text = [](std::string value) { return std::optional(std::move(value)); };
+  EXPECT_THAT(entry.headers, ElementsAre(Pair("message-id", text("bad")), Pair("twice", text("1")),
+                                         Pair("twice", text(binary)), Pair("null", std::nullopt),
+                                         Pair("empty", text(""))));
+}
+
+TEST_F(KafkaPark, AMessageIsParkedAtTheEndOfItsAttemptsAndSoIsOneThatCannotBeRead) {
+  CreateTopic(1);
+  CreatePark();
+  TestProducer producer(bootstrap_);
+  SendOne(producer, "down", "k", "1");
+  producer.Send({.topic = topic_, .key = "k", .value = "2"});  // no id
+  SendOne(producer, "good", "k", "3");
+  producer.Flush();
+  RuntimeOptions options = Parking();
+  options.policy.retry.attempts = 3;
+  options.policy.retry.at_end = AtEnd::kPark;
+  RunningMember member(options, window_.get(), Picky());
+  ASSERT_TRUE(Eventually(seconds(30), [&] { return CommittedAt() == 3; }));
+  EXPECT_EQ(member.Stop().counts.parked, 2);
+  EXPECT_EQ(calls_["down"], 3);
+  const std::vector<ParkedEntry> entries = Parked();
+  ASSERT_EQ(entries.size(), 2u);
+  // No handler waits for the one without an id.
+  EXPECT_THAT(entries[0].why, HasSubstr("the message has no id"));
+  EXPECT_EQ(entries[0].value, "2");
+  EXPECT_EQ(entries[0].attempts, 0u);
+  EXPECT_EQ(entries[1].why, "gave up after 3 attempts: the ledger is closed");
+  EXPECT_EQ(entries[1].value, "1");
+  EXPECT_EQ(entries[1].attempts, 3u);
+}
+
+TEST_F(KafkaPark, ACopyOfAParkedMessageFollowsIt) {
+  CreateTopic(1);
+  CreatePark();
+  TestProducer producer(bootstrap_);
+  for (int copy = 0; copy < 3; copy++) {
+    SendOne(producer, "bad", "k" + std::to_string(copy), "1");
+  }
+  producer.Flush();
+  RunningMember member(Parking(), window_.get(), Picky());
+  ASSERT_TRUE(Eventually(seconds(30), [&] { return CommittedAt() == 3; }));
+  const RunReport& report = member.Stop();
+  EXPECT_EQ(report.counts.parked, 3);
+  EXPECT_EQ(report.counts.attached, 2);
+  EXPECT_EQ(calls_["bad"], 1);
+  EXPECT_EQ(Parked().size(), 1u);
+}
+
+// Without a window nothing tells that the first owner has parked it.
+TEST_F(KafkaPark, AMessageThatIsParkedTwiceIsOneEntry) {
+  CreateTopic(1);
+  CreatePark();
+  Send(0, 1, 1);
+  const Handler refuse = [](const Message&, Context&) -> Outcome { return Reject{"no"}; };
+  for (int owner = 0; owner < 2; owner++) {
+    RunningMember member(Parking(), nullptr, refuse);
+    ASSERT_TRUE(Eventually(seconds(30), [&] { return CommittedAt() == 1; }));
+    member.Stop();
+    ASSERT_TRUE(admin_->WaitUntilEmpty(group_, seconds(20)));
+    EXPECT_EQ(admin_->QueryWatermarks(topic_ + ".park", 0).high, owner + 1);
+    EXPECT_EQ(Parked().size(), 1u);
+    if (owner == 0) {
+      admin_->AlterOffsets(group_, topic_, {{0, 0}});
+    }
+  }
+}
+
+TEST_F(KafkaPark, NothingIsConsumedWithoutAPlaceForWhatIsRefused) {
+  CreateTopic(2);
+  EXPECT_THAT(ErrorOfRun(Parking()), HasSubstr("`oncemq park create` makes it"));
+  admin_->CreateTopic({.name = topic_ + ".park",
+                       .partitions = 1,
+                       .config = {{"retention.ms", "-1"}, {"retention.bytes", "-1"}}});
+  EXPECT_THAT(ErrorOfRun(Parking()), HasSubstr("has 1 partitions"));
+  admin_->DeleteTopic(topic_ + ".park");
+  admin_->CreateTopic({.name = topic_ + ".park", .partitions = 2});
+  EXPECT_THAT(ErrorOfRun(Parking()), HasSubstr("retention.ms is 604800000, and must be -1"));
+}
+
+}  // namespace
+}  // namespace oncemq::testing
