@@ -149,6 +149,28 @@ TEST_F(CoreOrder, AnAttemptIsCountedWhenTheHandlerWasCalled) {
   EXPECT_EQ(Take()[0].attempts.made, 1u);
 }
 
+TEST_F(CoreOrder, FailedAttemptsAreKeptWhileAMessageWaits) {
+  Give(0);
+  Admit(0, 0, "a");
+  const auto items = Take();
+  Settlement settlement;
+  settlement.slot = items[0].slot;
+  settlement.ticket = items[0].ticket;
+  settlement.fate = DeliveryFate::kRetry;
+  settlement.handled = true;
+  settlement.wait = microseconds(1);
+  settlement.attempts = {.failed = 3, .first_failed = now_};
+  Settle(settlement);
+  const BootTime first = now_;
+  After(1);
+  const auto again = Take();
+  EXPECT_EQ(again[0].attempts.failed, 3u);
+  EXPECT_EQ(again[0].attempts.first_failed, first);
+  Settle(again[0], DeliveryFate::kApplied);
+  Admit(0, 1, "a");
+  EXPECT_EQ(Take()[0].attempts.failed, 0u) << "another message in the same slot";
+}
+
 TEST_F(CoreOrder, ACopyOfARunningIdWaitsHoldsNoWorkerAndIsWokenByTheOutcome) {
   Give(0);
   Admit(0, 0, "a", "x");
