@@ -18,6 +18,7 @@
 #include <array>
 #include <chrono>
 #include <string>
+#include <string_view>
 
 class TimedServer : public httplib::Server {
  public:
@@ -34,7 +35,10 @@ class TimedServer : public httplib::Server {
     void Begin(std::chrono::milliseconds request) {
       each_ = request;
       until_ = Clock::now() + request;
+      refused_ = false;
     }
+    // The rest of a refused request may still be under way, and is no request of its own.
+    bool refused() const { return refused_; }
     bool Ready(short events, std::chrono::milliseconds within) const {
       pollfd one{.fd = socket_, .events = events, .revents = 0};
       return ::poll(&one, 1, static_cast<int>(std::max<int64_t>(within.count(), 0))) == 1;
@@ -57,6 +61,7 @@ class TimedServer : public httplib::Server {
       return static_cast<ssize_t>(taken);
     }
     ssize_t write(const char* from, size_t size) override {
+      refused_ |= std::string_view(from, size).starts_with("HTTP/1.1 4");
       return is_writable() ? ::send(socket_, from, size, MSG_NOSIGNAL) : -1;
     }
     void get_remote_ip_and_port(std::string& ip, int& port) const override {
@@ -90,6 +95,7 @@ class TimedServer : public httplib::Server {
     size_t end_ = 0;
     std::chrono::milliseconds each_{0};
     Clock::time_point until_;
+    bool refused_ = false;
   };
 
   // As in the base: requests until one closes the connection, or none comes.
@@ -104,7 +110,7 @@ class TimedServer : public httplib::Server {
       }
       connection.Begin(request_);
       served = process_request(connection, left == 1, closed, nullptr);
-      closed = closed || !served;
+      closed = closed || !served || connection.refused();
     }
     ::shutdown(socket, SHUT_RDWR);
     ::close(socket);

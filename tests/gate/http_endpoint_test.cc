@@ -147,15 +147,56 @@ TEST_F(HttpEndpoint, AnAnswerOnAKeptConnectionWaitsForNoAcknowledgement) {
   EXPECT_LT(best, milliseconds(20));
 }
 
+// Whether the server ends the connection, whatever it answers before.
+bool Ends(int connection) {
+  return Eventually(kLong, [&] {
+    char answer[512];
+    ssize_t got = 1;
+    while (got > 0) {
+      got = ::recv(connection, answer, sizeof answer, MSG_DONTWAIT);
+    }
+    return got == 0 || errno == ECONNRESET;
+  });
+}
+
+int ConnectTo(uint16_t port) {
+  const int connection = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(::connect(connection, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  return connection;
+}
+
+// Behind a proxy that says the customer, it would be an order of somebody else.
+TEST_F(HttpEndpoint, WhatFollowsARefusedRequestIsNoRequest) {
+  Server server;
+  ASSERT_NO_FATAL_FAILURE(Start(server, WindowDirectory(), 0));
+  const std::string order = R"({"item": "tea"})";
+  const std::string hidden =
+      "POST /orders HTTP/1.1\r\nIdempotency-Key: h\r\nX-Customer: bob\r\n"
+      "Content-Length: " +
+      std::to_string(order.size()) + "\r\n\r\n" + order;
+  const std::string length = "Content-Length: " + std::to_string(hidden.size()) + "\r\n\r\n";
+  for (const std::string& begin :
+       {"GET /orders HTTP/1.1\r\n" + length,
+        std::string("POST /orders HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"),
+        "POST /orders HTTP/1.1\r\nX-Long: " + std::string(9'000, 'a') + "\r\n" + length}) {
+    const int connection = ConnectTo(server.port.number());
+    const std::string all = begin + hidden;
+    ASSERT_EQ(::send(connection, all.data(), all.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(all.size()));
+    EXPECT_TRUE(Ends(connection)) << begin.substr(0, 60);
+    ::close(connection);
+  }
+  EXPECT_EQ(Placed(), 0);
+}
+
 TEST_F(HttpEndpoint, ARequestThatComesTooSlowlyIsEnded) {
   Server server;
   ASSERT_NO_FATAL_FAILURE(Start(server, WindowDirectory(), 0));
-  const int slow = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(server.port.number());
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  ASSERT_EQ(::connect(slow, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  const int slow = ConnectTo(server.port.number());
   const std::string head = "POST /orders HTTP/1.1\r\nX-Slow: ";
   ASSERT_EQ(::send(slow, head.data(), head.size(), MSG_NOSIGNAL),
             static_cast<ssize_t>(head.size()));
@@ -164,6 +205,7 @@ TEST_F(HttpEndpoint, ARequestThatComesTooSlowlyIsEnded) {
     char answer = 0;
     return ::send(slow, "a", 1, MSG_NOSIGNAL) < 0 || ::recv(slow, &answer, 1, MSG_DONTWAIT) >= 0;
   }));
+  EXPECT_TRUE(Ends(slow)) << "a second slow head on the same connection";
   ::close(slow);
 }
 

@@ -91,7 +91,10 @@ Status ParkTopic::Send(const JournalEntry& entry, const Message& message) {
   AddParkHeaders(message, entry, options_.kafka.group, headers.get());
   const std::string topic = ParkTopicOf(message.topic());
   // Handled without an id: there is nothing to come back for.
-  const auto value = entry.passed ? std::nullopt : message.value();
+  std::optional<std::string_view> value;
+  if (!entry.passed) {
+    value = message.value();
+  }
   const rd_kafka_vu_t parts[] = {
       {.vtype = RD_KAFKA_VTYPE_TOPIC, .u = {.cstr = topic.c_str()}},
       {.vtype = RD_KAFKA_VTYPE_PARTITION, .u = {.i32 = message.partition()}},
