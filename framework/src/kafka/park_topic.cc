@@ -15,18 +15,17 @@ namespace {
 
 constexpr milliseconds kAnswerWithin{5'000};
 
-void AddHeader(rd_kafka_headers_t* headers, std::string_view name,
-               std::optional<std::string_view> value) {
-  // Only a null value has no pointer.
-  const char* const bytes = !value ? nullptr : value->empty() ? "" : value->data();
-  rd_kafka_header_add(headers, name.data(), static_cast<ssize_t>(name.size()), bytes,
-                      value ? static_cast<ssize_t>(value->size()) : 0);
-}
-
 // A null one has no pointer, an empty one has.
 decltype(rd_kafka_vu_t::u.mem) BytesOf(const std::optional<std::string_view>& bytes) {
   return {bytes ? const_cast<char*>(bytes->empty() ? "" : bytes->data()) : nullptr,
           bytes ? bytes->size() : 0};
+}
+
+void AddHeader(rd_kafka_headers_t* headers, std::string_view name,
+               const std::optional<std::string_view>& value) {
+  const auto bytes = BytesOf(value);
+  rd_kafka_header_add(headers, name.data(), static_cast<ssize_t>(name.size()), bytes.ptr,
+                      static_cast<ssize_t>(bytes.size));
 }
 
 template <class Number>
@@ -38,11 +37,14 @@ std::string BigEndian(Number number) {
   return bytes;
 }
 
-}  // namespace
-
-void AddParkHeaders(const Message& message, const JournalEntry& entry, const std::string& group,
-                    rd_kafka_headers_t* headers) {
-  for (const MessageHeader& header : message.headers()) {
+// The message's own, and those of an entry.
+HeadersPtr ParkHeaders(const Message& message, const JournalEntry& entry,
+                       const std::string& group) {
+  constexpr size_t kOurs = 16;
+  const std::vector<MessageHeader> own = message.headers();
+  HeadersPtr result(rd_kafka_headers_new(own.size() + kOurs));
+  rd_kafka_headers_t* const headers = result.get();
+  for (const MessageHeader& header : own) {
     AddHeader(headers, header.name, header.value);
   }
   const std::string why(entry.why.substr(0, kLongestReason));
@@ -66,6 +68,20 @@ void AddParkHeaders(const Message& message, const JournalEntry& entry, const std
   if (!entry.item->id.empty()) {
     AddHeader(headers, kParkIdHeader, entry.item->id);
   }
+  return result;
+}
+
+}  // namespace
+
+void RecordReports::Add(const rd_kafka_message_t& report) {
+  if (report._private != opaque()) {
+    return;
+  }
+  missing_--;
+  if (report.err != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    worst_ = BrokerError(report.err, std::string("the topic ") + rd_kafka_topic_name(report.rkt) +
+                                         " does not take a message");
+  }
 }
 
 ParkTopic::ParkTopic(const RuntimeOptions& options, ClientPtr producer)
@@ -85,10 +101,8 @@ Status ParkTopic::Check() {
   return CheckParkTopics(options_, kAnswerWithin);
 }
 
-Status ParkTopic::Send(const JournalEntry& entry, const Message& message) {
-  const auto given = message.headers().size();
-  HeadersPtr headers(rd_kafka_headers_new(given + 16));
-  AddParkHeaders(message, entry, options_.kafka.group, headers.get());
+Status ParkTopic::Send(const JournalEntry& entry, const Message& message, RecordReports& reports) {
+  HeadersPtr headers = ParkHeaders(message, entry, options_.kafka.group);
   const std::string topic = ParkTopicOf(message.topic());
   // Handled without an id: there is nothing to come back for.
   std::optional<std::string_view> value;
@@ -103,6 +117,7 @@ Status ParkTopic::Send(const JournalEntry& entry, const Message& message) {
       {.vtype = RD_KAFKA_VTYPE_VALUE, .u = {.mem = BytesOf(value)}},
       {.vtype = RD_KAFKA_VTYPE_TIMESTAMP,
        .u = {.i64 = std::max<int64_t>(message.timestamp_ms(), 0)}},
+      {.vtype = RD_KAFKA_VTYPE_OPAQUE, .u = {.ptr = reports.opaque()}},
       {.vtype = RD_KAFKA_VTYPE_HEADERS, .u = {.headers = headers.get()}}};
   const ErrorPtr refused(rd_kafka_produceva(producer_.get(), parts, std::size(parts)));
   if (refused != nullptr) {
@@ -110,14 +125,14 @@ Status ParkTopic::Send(const JournalEntry& entry, const Message& message) {
                        "the topic " + topic + " does not take the message");
   }
   static_cast<void>(headers.release());  // the client owns them
+  reports.Expect();
   return {};
 }
 
-Status ParkTopic::AwaitReports(size_t count) {
-  Status worst;
+Status ParkTopic::AwaitReports(RecordReports& reports) {
   // Each message has a report within its time.
   const BootTime until = BootNow() + 2 * kAnswerWithin;
-  while (count > 0) {
+  while (!reports.complete()) {
     const EventPtr event(rd_kafka_queue_poll(reports_.get(), 100));
     if (event == nullptr || rd_kafka_event_type(event.get()) != RD_KAFKA_EVENT_DR) {
       if (BootNow() > until) {
@@ -126,15 +141,10 @@ Status ParkTopic::AwaitReports(size_t count) {
       continue;
     }
     while (const rd_kafka_message_t* const report = rd_kafka_event_message_next(event.get())) {
-      count--;
-      if (report->err != RD_KAFKA_RESP_ERR_NO_ERROR) {
-        worst =
-            BrokerError(report->err, std::string("the topic ") + rd_kafka_topic_name(report->rkt) +
-                                         " does not take a message");
-      }
+      reports.Add(*report);
     }
   }
-  return worst;
+  return reports.worst();
 }
 
 Result<uint64_t> ParkTopic::Record(std::span<const JournalEntry> entries, MessageView& view) {
@@ -150,15 +160,14 @@ Result<uint64_t> ParkTopic::Record(std::span<const JournalEntry> entries, Messag
     reports_.reset(rd_kafka_queue_get_main(producer_.get()));
   }
   Status worst;
-  size_t sent = 0;
+  RecordReports reports(++records_);
   for (const JournalEntry& entry : entries) {
-    const Status status = Send(entry, view.Show(entry.item->message));
-    sent += status ? 1 : 0;
+    const Status status = Send(entry, view.Show(entry.item->message), reports);
     worst = status ? worst : status;
   }
-  const Status reports = AwaitReports(sent);
-  if (!reports || !worst) {
-    return (reports ? worst : reports).error();
+  const Status reported = AwaitReports(reports);
+  if (!reported || !worst) {
+    return (reported ? worst : reported).error();
   }
   return uint64_t{0};  // the machine numbers entries by their offsets
 }

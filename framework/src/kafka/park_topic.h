@@ -10,10 +10,8 @@
 // **Thread safety:** any thread, one record at a time.
 #pragma once
 
-#include <map>
+#include <cstdint>
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "oncemq/base/mutex.h"
 #include "oncemq/framework/runtime.h"
@@ -22,9 +20,24 @@
 
 namespace oncemq {
 
-// Adds the headers of an entry to the message's own.
-void AddParkHeaders(const Message& message, const JournalEntry& entry, const std::string& group,
-                    rd_kafka_headers_t* headers);
+// The delivery reports of one Record. Late reports of an earlier one do not count.
+class RecordReports {
+ public:
+  explicit RecordReports(uintptr_t record) : record_(record) {}
+
+  // Each message of the Record has it.
+  void* opaque() const { return reinterpret_cast<void*>(record_); }
+  void Expect() { missing_++; }
+  void Add(const rd_kafka_message_t& report);
+
+  bool complete() const { return missing_ == 0; }
+  const Status& worst() const { return worst_; }
+
+ private:
+  const uintptr_t record_;
+  size_t missing_ = 0;
+  Status worst_;
+};
 
 class ParkTopic final : public OutcomeLog {
  public:
@@ -38,14 +51,16 @@ class ParkTopic final : public OutcomeLog {
  private:
   ParkTopic(const RuntimeOptions& options, ClientPtr producer);
 
-  Status Send(const JournalEntry& entry, const Message& message) REQUIRES(mutex_);
-  // Waits for so many, and returns the worst.
-  Status AwaitReports(size_t count) REQUIRES(mutex_);
+  Status Send(const JournalEntry& entry, const Message& message, RecordReports& reports)
+      REQUIRES(mutex_);
+  // Waits for all, and returns the worst.
+  Status AwaitReports(RecordReports& reports) REQUIRES(mutex_);
 
   const RuntimeOptions options_;
   Mutex mutex_;
   ClientPtr producer_ GUARDED_BY(mutex_);
   QueuePtr reports_ GUARDED_BY(mutex_);
+  uintptr_t records_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace oncemq
