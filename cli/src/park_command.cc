@@ -75,9 +75,6 @@ int ParkCreateCommand(const ParkArguments& arguments) {
   if (!made) {
     return Failed(made.error());
   }
-  if (const Status fits = CheckParkTopics(options->runtime, kWithin); !fits) {
-    return Failed(fits.error());
-  }
   if (arguments.json) {
     std::cout << SafeJson({{"made", *made}}) << "\n";
     return kExitDone;

@@ -172,6 +172,9 @@ TEST_F(KafkaPark, NothingIsConsumedWithoutAPlaceForWhatIsRefused) {
                        .partitions = 1,
                        .config = {{"retention.ms", "-1"}, {"retention.bytes", "-1"}}});
   EXPECT_THAT(ErrorOfRun(Parking()), HasSubstr("has 1 partitions"));
+  const auto made = CreateParkTopics(Parking(), seconds(20));
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, Code::kInvalid) << ToString(made.error());
   admin_->DeleteTopic(topic_ + ".park");
   admin_->CreateTopic({.name = topic_ + ".park", .partitions = 2});
   EXPECT_THAT(ErrorOfRun(Parking()), HasSubstr("retention.ms is 604800000, and must be -1"));

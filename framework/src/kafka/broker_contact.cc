@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "broker_contact.h"
 
-#include <span>
+#include <algorithm>
 #include <utility>
 
 #include "longest_reason.h"
 #include "oncemq/base/log.h"
+#include "topic_configs.h"
 
 namespace oncemq {
 namespace {
@@ -21,10 +22,6 @@ constexpr microseconds kSilentAfter{20'000'000};
 
 using TextPtr =
     std::unique_ptr<char, decltype([](char* text) { rd_kafka_mem_free(nullptr, text); })>;
-using ContactResourcePtr =
-    std::unique_ptr<rd_kafka_ConfigResource_t, DestroyedBy<rd_kafka_ConfigResource_destroy>>;
-using ContactQuestionPtr =
-    std::unique_ptr<rd_kafka_AdminOptions_t, DestroyedBy<rd_kafka_AdminOptions_destroy>>;
 
 // Errors of the client itself are below zero. One of them rests on an answer: a broker that does
 // not know the question has said which ones it knows.
@@ -33,15 +30,9 @@ bool IsAnswer(rd_kafka_resp_err_t code) {
 }
 
 bool IsRefused(rd_kafka_event_t* event) {
-  size_t count = 0;
-  const rd_kafka_ConfigResource_t** const topics = rd_kafka_DescribeConfigs_result_resources(
-      rd_kafka_event_DescribeConfigs_result(event), &count);
-  for (const rd_kafka_ConfigResource_t* topic : std::span(topics, count)) {
-    if (rd_kafka_ConfigResource_error(topic) == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED) {
-      return true;
-    }
-  }
-  return false;
+  return std::ranges::any_of(DescribedTopics(event), [](const rd_kafka_ConfigResource_t* topic) {
+    return rd_kafka_ConfigResource_error(topic) == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
+  });
 }
 
 }  // namespace
@@ -101,16 +92,7 @@ void BrokerContact::Query(rd_kafka_t* client, const std::string& topic, rd_kafka
   if (!reached_ || now < query_at_ || !doubtful) {
     return;
   }
-  const ContactResourcePtr resource(
-      rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topic.c_str()));
-  rd_kafka_ConfigResource_t* topic_resource = resource.get();
-  const ContactQuestionPtr question(
-      rd_kafka_AdminOptions_new(client, RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS));
-  char why[256];
-  rd_kafka_AdminOptions_set_request_timeout(question.get(), Millis(kContactAnswerWithin), why,
-                                            sizeof why);
-  rd_kafka_AdminOptions_set_opaque(question.get(), this);
-  rd_kafka_DescribeConfigs(client, &topic_resource, 1, question.get(), replies);
+  QueryTopicConfigs(client, {topic}, kContactAnswerWithin, replies, this);
   query_at_ = now + kContactQueryLost;
 }
 
@@ -119,8 +101,7 @@ bool BrokerContact::IsReply(rd_kafka_event_t* event) const {
 }
 
 void BrokerContact::Answered(rd_kafka_event_t* event) {
-  const rd_kafka_resp_err_t code = rd_kafka_event_error(event);
-  Heard(code, code == RD_KAFKA_RESP_ERR_NO_ERROR && IsRefused(event));
+  Heard(rd_kafka_event_error(event), IsRefused(event));
 }
 
 void BrokerContact::Heard(rd_kafka_resp_err_t code, bool refused) {

@@ -2,7 +2,6 @@
 #include "oncemq/framework/broker_metadata.h"
 
 #include <algorithm>
-#include <memory>
 
 #include "broker_error.h"
 #include "client_config.h"
@@ -11,15 +10,11 @@
 namespace oncemq {
 namespace {
 
-using TopicHandle = std::unique_ptr<rd_kafka_topic_t, DestroyedBy<rd_kafka_topic_destroy>>;
-using BrokerAnswer =
-    std::unique_ptr<const rd_kafka_metadata_t, DestroyedBy<rd_kafka_metadata_destroy>>;
-
 // About the topics that the client has a handle of.
-Result<BrokerAnswer> QueryBrokers(rd_kafka_t* client, milliseconds within) {
+Result<MetadataPtr> QueryBrokers(rd_kafka_t* client, milliseconds within) {
   const rd_kafka_metadata_t* found = nullptr;
   const auto code = rd_kafka_metadata(client, 0, nullptr, &found, Millis(within));
-  BrokerAnswer answer(found);
+  MetadataPtr answer(found);
   if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
     return BrokerError(code, "no broker answers");
   }
@@ -48,7 +43,7 @@ Result<BrokerMetadata> QueryMetadata(const RuntimeOptions& options, milliseconds
   if (!client) {
     return client.error();
   }
-  std::vector<TopicHandle> handles;
+  std::vector<TopicPtr> handles;
   for (const std::string& name : options.kafka.topics) {
     handles.emplace_back(rd_kafka_topic_new(client->get(), name.c_str(), nullptr));
   }

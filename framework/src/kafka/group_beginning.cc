@@ -10,10 +10,6 @@ namespace {
 
 constexpr milliseconds kAnswerWithin{3'000};
 
-using TopicPtr = std::unique_ptr<rd_kafka_topic_t, DestroyedBy<rd_kafka_topic_destroy>>;
-using MetadataPtr =
-    std::unique_ptr<const rd_kafka_metadata_t, DestroyedBy<rd_kafka_metadata_destroy>>;
-
 // The number of each topic's partitions, by one question: a broker that answers late then costs the
 // time once, and not each topic its share of it.
 Result<std::map<std::string, int32_t>> PartitionsOf(rd_kafka_t* client,

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "missing_topics.h"
 
-#include <span>
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "oncemq/base/log.h"
+#include "topic_configs.h"
 
 namespace oncemq {
 namespace {
@@ -12,11 +14,6 @@ namespace {
 constexpr microseconds kTopicsQueriedEvery{5'000'000};
 constexpr microseconds kTopicsRemindedEvery{30'000'000};
 constexpr milliseconds kTopicsAnswerWithin{5'000};
-
-using TopicResourcePtr =
-    std::unique_ptr<rd_kafka_ConfigResource_t, DestroyedBy<rd_kafka_ConfigResource_destroy>>;
-using TopicQuestionPtr =
-    std::unique_ptr<rd_kafka_AdminOptions_t, DestroyedBy<rd_kafka_AdminOptions_destroy>>;
 
 }  // namespace
 
@@ -79,22 +76,11 @@ void MissingTopics::Remind() {
 
 // At first about all topics: the client's words may not have named the right one.
 void MissingTopics::Query(rd_kafka_t* client, rd_kafka_queue_t* replies) {
-  std::vector<TopicResourcePtr> resources;
-  std::vector<rd_kafka_ConfigResource_t*> requests;
-  for (const std::string& topic : topics_) {
-    if (!suspected_ && !missing_.contains(topic)) {
-      continue;
-    }
-    resources.emplace_back(rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topic.c_str()));
-    requests.push_back(resources.back().get());
-  }
-  const TopicQuestionPtr question(
-      rd_kafka_AdminOptions_new(client, RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS));
-  char why[256];
-  rd_kafka_AdminOptions_set_request_timeout(question.get(), Millis(kTopicsAnswerWithin), why,
-                                            sizeof why);
-  rd_kafka_AdminOptions_set_opaque(question.get(), this);
-  rd_kafka_DescribeConfigs(client, requests.data(), requests.size(), question.get(), replies);
+  std::vector<std::string> asked;
+  std::ranges::copy_if(topics_, std::back_inserter(asked), [this](const std::string& topic) {
+    return suspected_ || missing_.contains(topic);
+  });
+  QueryTopicConfigs(client, asked, kTopicsAnswerWithin, replies, this);
   queried_ = true;
   suspected_ = false;
   query_at_ = clock_.Boot() + kTopicsQueriedEvery;
@@ -106,13 +92,7 @@ bool MissingTopics::IsReply(rd_kafka_event_t* event) const {
 
 void MissingTopics::Answered(rd_kafka_event_t* event) {
   queried_ = false;
-  if (rd_kafka_event_error(event) != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    return;
-  }
-  size_t count = 0;
-  const rd_kafka_ConfigResource_t** const topics = rd_kafka_DescribeConfigs_result_resources(
-      rd_kafka_event_DescribeConfigs_result(event), &count);
-  for (const rd_kafka_ConfigResource_t* topic : std::span(topics, count)) {
+  for (const rd_kafka_ConfigResource_t* topic : DescribedTopics(event)) {
     Found(rd_kafka_ConfigResource_name(topic), rd_kafka_ConfigResource_error(topic));
   }
 }

@@ -31,4 +31,12 @@ void ClientDestroyer::operator()(rd_kafka_t* client) const {
   thread->detach();
 }
 
+AdminOptionsPtr NewAdminOptions(rd_kafka_t* client, rd_kafka_admin_op_t request,
+                                milliseconds within) {
+  AdminOptionsPtr options(rd_kafka_AdminOptions_new(client, request));
+  char why[256];
+  rd_kafka_AdminOptions_set_request_timeout(options.get(), Millis(within), why, sizeof why);
+  return options;
+}
+
 }  // namespace oncemq

@@ -30,12 +30,21 @@ using ConfPtr = std::unique_ptr<rd_kafka_conf_t, DestroyedBy<rd_kafka_conf_destr
 using QueuePtr = std::unique_ptr<rd_kafka_queue_t, DestroyedBy<rd_kafka_queue_destroy>>;
 using EventPtr = std::unique_ptr<rd_kafka_event_t, DestroyedBy<rd_kafka_event_destroy>>;
 using HeadersPtr = std::unique_ptr<rd_kafka_headers_t, DestroyedBy<rd_kafka_headers_destroy>>;
+using TopicPtr = std::unique_ptr<rd_kafka_topic_t, DestroyedBy<rd_kafka_topic_destroy>>;
+using MetadataPtr =
+    std::unique_ptr<const rd_kafka_metadata_t, DestroyedBy<rd_kafka_metadata_destroy>>;
 using ErrorPtr = std::unique_ptr<rd_kafka_error_t, DestroyedBy<rd_kafka_error_destroy>>;
 using PartitionListPtr = std::unique_ptr<rd_kafka_topic_partition_list_t,
                                          DestroyedBy<rd_kafka_topic_partition_list_destroy>>;
+using AdminOptionsPtr =
+    std::unique_ptr<rd_kafka_AdminOptions_t, DestroyedBy<rd_kafka_AdminOptions_destroy>>;
 
 inline int Millis(milliseconds time) {
   return static_cast<int>(time.count());
 }
+
+// For an admin request with an answer within the time.
+AdminOptionsPtr NewAdminOptions(rd_kafka_t* client, rd_kafka_admin_op_t request,
+                                milliseconds within);
 
 }  // namespace oncemq

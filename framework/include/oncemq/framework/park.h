@@ -34,8 +34,8 @@ inline constexpr std::string_view kParkIdHeader = "oncemq-park-id";
 
 std::string ParkTopicOf(std::string_view topic);
 
-// Makes those of the service that are not there, with the partitions and replicas of their source,
-// and unlimited retention. Returns the names that it made.
+// Makes the missing ones of the service, with the partitions and replicas of their source, and
+// unlimited retention. Returns their names, or kInvalid if an existing one does not fit.
 Result<std::vector<std::string>> CreateParkTopics(const RuntimeOptions& options,
                                                   milliseconds within);
 
