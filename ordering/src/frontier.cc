@@ -44,6 +44,21 @@ int64_t Frontier::Advance() {
   return offset_;
 }
 
+bool Frontier::Finished(int64_t offset) const {
+  if (offset < offset_ || offset >= next_) {
+    return offset < offset_;
+  }
+  uint32_t low = base_;
+  for (uint32_t count = end_ - base_; count > 0;) {
+    const uint32_t half = count / 2;
+    const bool below = offsets_[(low + half) & mask_] < offset;
+    low += below ? half + 1 : 0;
+    count = below ? count - half - 1 : half;
+  }
+  const bool there = low != end_ && offsets_[low & mask_] == offset;
+  return !there || !IsOpen(verdicts_[low & mask_]);
+}
+
 FrontierSnapshot Frontier::Snapshot(size_t max_map_bytes) {
   Advance();
   if (!carried_.empty() && carried_.ranges().back().to <= offset_) {

@@ -16,6 +16,8 @@ uint64_t JitterSeed(const BatchItem& item) {
   return item.id.empty() ? MixBits(static_cast<uint64_t>(item.at.offset)) : StableHash(item.id);
 }
 
+constexpr std::string_view kFollows = "an earlier message of its key is parked";
+
 std::string GaveUp(uint32_t attempts, std::string_view why) {
   std::string text = "gave up after " + std::to_string(attempts);
   text += attempts == 1 ? " attempt" : " attempts";
@@ -28,6 +30,11 @@ BatchMachine::Part BatchMachine::Plan(size_t i) {
   BatchItem& item = items_[i];
   Token& token = item.token;
   token.process = token.attempt != 0 ? tokens_.process() : 0;
+  const bool asks = item.stage == Stage::kClaiming || item.stage == Stage::kReleasing;
+  if (item.follows && (item.stage == Stage::kFresh || asks)) {
+    settlements_[i].text = kFollows;
+    return asks ? Part::kRelease : Part::kJournal;
+  }
   switch (item.stage) {
     case Stage::kApplied:
       if (WithoutId(i)) {
@@ -56,13 +63,21 @@ BatchMachine::Part BatchMachine::Plan(size_t i) {
       Settle(i, DeliveryFate::kRestored);
       return Part::kSettled;
     case Stage::kNotDone:
-      Settle(i, DeliveryFate::kRejected);
+      Settle(i, FateOnRecord(policy_.reject));
       settlements_[i].attached = true;  // follows the record of that owner
       return Part::kSettled;
+    case Stage::kEnded:
+      Settle(i, DeliveryFate::kSuppressed);
+      settlements_[i].same_delivery = true;
+      return Part::kEnd;
     case Stage::kClaiming:
       return Part::kClaim;
     case Stage::kFresh:
       break;
+  }
+  if (item.drop) {
+    Settle(i, DeliveryFate::kSuppressed);
+    return Part::kEnd;
   }
   if (!policy_.window || item.id.empty()) {
     return Part::kRun;
@@ -110,7 +125,7 @@ void BatchMachine::JudgeLane(size_t begin, size_t end) {
     } else if (progress_[i].part == Part::kSettled) {
       const DeliveryFate fate = settlements_[i].fate;
       goes_on = fate == DeliveryFate::kRestored || fate == DeliveryFate::kSuppressed ||
-                fate == DeliveryFate::kRejected;
+                fate == FateOnRecord(policy_.reject);
     }
     if (!goes_on) {
       WithdrawFrom(i + 1, end);
@@ -136,6 +151,7 @@ bool BatchMachine::Judge(size_t i) {
     case ClaimVerdict::kAttached:
       Settle(i, FateOnRecord(policy_.reject));
       settlements_[i].attached = true;
+      progress_[i].part = items_[i].redriven ? Part::kEnd : Part::kSettled;
       return true;
     case ClaimVerdict::kInFlight:
       Settle(i, DeliveryFate::kWait, std::max(answer.wait, policy_.store_retry));
@@ -186,7 +202,7 @@ void BatchMachine::WithdrawFrom(size_t begin, size_t end) {
 // before the frontier passes it, where there is a record (rule 4).
 void BatchMachine::Pass(size_t i) {
   settlements_[i].unprotected = true;
-  if (policy_.reject != RejectPolicy::kStop) {
+  if (policy_.reject != RejectPolicy::kStop && !items_[i].redriven) {
     settlements_[i].text = "it has no id";
     progress_[i].part = Part::kPassed;
   } else {
@@ -194,12 +210,15 @@ void BatchMachine::Pass(size_t i) {
   }
 }
 
-// The window counts the failures of earlier owners, the delivery its own.
+// The window counts the failures of earlier owners, the delivery its own. A redriven message begins
+// anew, and ends where it was.
 bool BatchMachine::Failed(size_t i, const Retry& retry) {
   const RetryPolicy& policy = policy_.retry;
   Attempts& attempts = settlements_[i].attempts;
+  const bool redriven = items_[i].redriven;
+  const uint32_t earlier = redriven ? 0 : progress_[i].attempt - 1;
   attempts.failed = static_cast<uint16_t>(
-      std::min(std::max<uint32_t>(attempts.failed, progress_[i].attempt - 1), 0xffffu));
+      std::min(std::max<uint32_t>(attempts.failed, earlier), 0xffffu));
   settlements_[i].touched |= !retry.not_done;
   progress_[i].failed = !retry.not_done;
   settlements_[i].text = retry.why.substr(0, kLongestRetryReason);
@@ -208,7 +227,8 @@ bool BatchMachine::Failed(size_t i, const Retry& retry) {
     const auto left = CountFailure(policy, grant_.called, attempts);
     if (!left) {
       return Refuse(i, GaveUp(attempts.failed, settlements_[i].text),
-                    policy.at_end == AtEnd::kPark ? policy_.reject : RejectPolicy::kStop);
+                    redriven || policy.at_end == AtEnd::kPark ? policy_.reject
+                                                              : RejectPolicy::kStop);
     }
     most = *left;
   }
@@ -226,7 +246,7 @@ bool BatchMachine::Refuse(size_t i, std::string why, RejectPolicy policy) {
   settlements_[i].text = std::move(why);
   if (policy != RejectPolicy::kStop) {
     progress_[i].part = Part::kJournal;
-    return true;
+    return policy != RejectPolicy::kPark;  // the later ones of its key follow it there
   }
   progress_[i].claimed ? GiveUpClaim(i, DeliveryFate::kStop) : Settle(i, DeliveryFate::kStop);
   return false;
@@ -245,6 +265,9 @@ void BatchMachine::SetAside(size_t i) {
       break;
     case Part::kJournal:
       Atomic() && claimed ? LoseEffect(i, microseconds(0)) : Unanswered(i, Stage::kRejecting);
+      break;
+    case Part::kEnd:
+      Unanswered(i, Stage::kEnded);
       break;
     case Part::kPark:  // while handlers run, only refusals that an earlier batch has recorded
       Unanswered(i, Stage::kRecorded);
@@ -266,7 +289,7 @@ void BatchMachine::SetAside(size_t i) {
     settlements_[i].token = items_[i].token;
   }
   if (part == Part::kComplete || part == Part::kJournal || part == Part::kPassed ||
-      part == Part::kPark) {
+      part == Part::kPark || part == Part::kEnd) {
     settlements_[i].wait = microseconds(0);  // the window is there: nothing to wait for
   }
 }
@@ -285,7 +308,8 @@ void BatchMachine::Settle(size_t i, DeliveryFate fate, microseconds wait) {
   settlement.token = Token{};
   settlement.uncertain =
       policy_.level == Level::kOpaque && (items_[i].touched || progress_[i].uncertain);
-  progress_[i].part = Part::kSettled;
+  const bool done = fate == DeliveryFate::kApplied || fate == DeliveryFate::kSuppressed;
+  progress_[i].part = done && items_[i].redriven ? Part::kEnd : Part::kSettled;
 }
 
 // A fenced claim opens nothing, but an earlier, unanswered one of the same token may have: that has

@@ -46,7 +46,8 @@ void BatchMachine::CollectReleases(Part part) {
       const bool uncertain = touched && policy_.level == Level::kOpaque;
       const bool failed = part == Part::kRelease ? touched : progress_[i].failed;
       progress_[i].request = static_cast<uint32_t>(releases_.size());
-      releases_.push_back({items_[i].id, items_[i].token, uncertain, items_[i].at, failed});
+      releases_.push_back({items_[i].id, items_[i].token, uncertain, items_[i].at, failed,
+                           items_[i].redriven ? ParkTopicEntry(items_[i].at) : 0});
     }
   }
   changes_.resize(std::max(changes_.size(), releases_.size()));
@@ -74,7 +75,7 @@ void BatchMachine::Released(const Status& status) {
     progress_[i].claimed = false;
     if (part == Part::kRelease) {
       items_[i].token = tokens_.Next();  // a token is never used for a second grant (rule 53)
-      progress_[i].part = Part::kClaim;
+      progress_[i].part = items_[i].follows ? Part::kJournal : Part::kClaim;
     } else {
       progress_[i].part = Part::kSettled;
     }
@@ -140,6 +141,7 @@ void BatchMachine::ClaimAll() {
       claim.time = items_[i].time;
       claim.first = items_[i].first;
       claim.copies_until = items_[i].copies_until;
+      claim.parked_entry = items_[i].redriven ? ParkTopicEntry(items_[i].at) : 0;
     }
   }
   if (answers_.size() < claims_.size()) {

@@ -134,12 +134,22 @@ void BatchMachine::DropResult(size_t i) {
 void BatchMachine::JournalRefused() {
   journal_.clear();
   for (size_t i = 0; i < items_.size(); i++) {
-    const bool passed = progress_[i].part == Part::kPassed;
-    if (progress_[i].part == Part::kJournal || passed) {
-      progress_[i].request = static_cast<uint32_t>(journal_.size());
-      const uint32_t attempts = items_[i].attempts.made + (settlements_[i].handled ? 1 : 0);
-      journal_.push_back({&items_[i], settlements_[i].text, passed, attempts});
+    const Part part = progress_[i].part;
+    if (part != Part::kJournal && part != Part::kPassed && part != Part::kEnd) {
+      continue;
     }
+    const BatchItem& item = items_[i];
+    RecordKind kind = item.follows ? RecordKind::kFollows : RecordKind::kRefused;
+    if (part != Part::kJournal) {
+      kind = part == Part::kPassed ? RecordKind::kPassed
+             : item.drop           ? RecordKind::kDropped
+                                   : RecordKind::kEnded;
+    } else if (item.redriven) {
+      kind = RecordKind::kRefusedAgain;
+    }
+    progress_[i].request = static_cast<uint32_t>(journal_.size());
+    const uint32_t attempts = item.attempts.made + (settlements_[i].handled ? 1 : 0);
+    journal_.push_back({&item, settlements_[i].text, kind, attempts});
   }
   journal_.empty() ? ParkRefused() : void(step_ = BatchStep::kJournal);
 }
@@ -147,16 +157,20 @@ void BatchMachine::JournalRefused() {
 void BatchMachine::Journaled(const Status& status, uint64_t first_entry) {
   ONCEMQ_CHECK(step_ == BatchStep::kJournal, "an answer follows its step");
   for (size_t i = 0; i < items_.size(); i++) {
-    const bool passed = progress_[i].part == Part::kPassed;
-    if (progress_[i].part != Part::kJournal && !passed) {
+    const Part part = progress_[i].part;
+    const bool passed = part == Part::kPassed;
+    if (part == Part::kEnd) {
+      status ? void(progress_[i].part = Part::kSettled) : Unanswered(i, Stage::kEnded);
+    } else if (part != Part::kJournal && !passed) {
       continue;
-    }
-    if (!status) {
+    } else if (!status && status.error().code == Code::kFull && !passed) {
+      Refuse(i, status.error().message, RejectPolicy::kStop);
+    } else if (!status) {
       Unanswered(i, passed ? Stage::kApplied : Stage::kRejecting);
     } else if (progress_[i].claimed) {
       progress_[i].part = Part::kPark;
       progress_[i].entry = policy_.reject == RejectPolicy::kPark
-                               ? static_cast<uint64_t>(items_[i].at.offset) + 1
+                               ? ParkTopicEntry(items_[i].at)
                                : first_entry + progress_[i].request;
     } else {
       Settle(i, passed ? DeliveryFate::kApplied : FateOnRecord(policy_.reject));

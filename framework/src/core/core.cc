@@ -5,6 +5,7 @@
 
 #include "core_impl.h"
 #include "oncemq/base/check.h"
+#include "oncemq/base/hash.h"
 
 namespace oncemq {
 namespace {
@@ -41,7 +42,7 @@ std::vector<int64_t> Core::Impl::RunningOffsets(PartitionId id) {
   std::vector<int64_t> offsets;
   for (const Delivery& delivery : slab_) {
     const bool owed = delivery.running || delivery.carried.stage == Stage::kApplied;
-    if (owed && delivery.partition == id) {
+    if (owed && delivery.partition == id && !delivery.carried.redriven) {
       offsets.push_back(delivery.offset);
     }
   }
@@ -89,6 +90,22 @@ uint32_t Core::Credit(PartitionId partition) {
 
 void Core::Admit(PartitionId partition, std::span<const Arrival> arrivals) {
   impl_->Admit(partition, arrivals);
+}
+
+void Core::SetParked(PartitionId partition, const ParkedMessages& parked) {
+  std::vector<std::pair<uint64_t, uint32_t>> lanes = parked.keys;
+  for (auto& [hash, count] : lanes) {
+    hash ^= MixBits(partition);
+  }
+  impl_->parked_.Set(partition, lanes, parked.offsets);
+}
+
+void Core::AdmitRedriven(PartitionId partition, std::span<const RedrivenArrival> arrivals) {
+  impl_->AdmitRedriven(partition, arrivals);
+}
+
+bool Core::Finished(PartitionId partition, int64_t offset) const {
+  return impl_->At(partition).frontier().Finished(offset);
 }
 
 void Core::ReadTo(PartitionId partition, int64_t end) {

@@ -74,34 +74,15 @@ void Core::Impl::Admit(PartitionId id, std::span<const Arrival> arrivals) {
   const uint64_t before = bytes_;
   LogTime oldest = LogTime::max();
   for (const Arrival& arrival : arrivals) {
-    const uint32_t slot = free_head_;
-    Delivery& delivery = slab_[slot];
-    free_head_ = delivery.next;
-    free_--;
-    if (free_head_ != kNoIndex) {
-      __builtin_prefetch(&slab_[free_head_], 1);
-    }
     const Frontier::Arrival place = partition.frontier().Add(arrival.offset);
-    const uint32_t ticket = delivery.ticket;
-    // All at once: cleared first, its bytes would be waited for.
-    delivery = Delivery{.message = arrival.message,
-                        .id = arrival.id.data(),
-                        .id_hash = IdHash(id, arrival),
-                        .offset = arrival.offset,
-                        .time = arrival.time,
-                        .ticket = ticket,
-                        .epoch = partition.epoch(),
-                        .arrival = place.number,
-                        .bytes = arrival.bytes,
-                        .fingerprint = arrival.fingerprint,
-                        .partition = id,
-                        .id_size = static_cast<uint16_t>(arrival.id.size()),
-                        .carried = {.stage = place.finished ? Stage::kCarried : Stage::kFresh},
-                        .again = place.again};
+    const Carried carried{.stage = place.finished ? Stage::kCarried : Stage::kFresh};
+    const uint32_t slot = TakeSlot(partition, id, arrival, place, carried);
+    Delivery& delivery = slab_[slot];
     if (arrival.time != kNoLogTime) {
       oldest = std::min(oldest, arrival.time);
     }
-    if (place.not_done) [[unlikely]] {
+    const bool recorded = options_.parks && !place.finished && parked_.Has(id, arrival.offset);
+    if (place.not_done || recorded) [[unlikely]] {
       delivery.carried.stage = Stage::kNotDone;
       delivery.id_hash = 0;  // it neither waits for its id nor holds it up
     }
@@ -111,23 +92,82 @@ void Core::Impl::Admit(PartitionId id, std::span<const Arrival> arrivals) {
       delivery.carried.touched = true;
       delivery.attempt = 1;  // by that owner, as far as anybody knows
     }
-    if (arrival.refusal != nullptr && !place.finished) [[unlikely]] {
+    if (arrival.refusal != nullptr && !place.finished && !recorded) [[unlikely]] {
       delivery.carried.stage = Stage::kRejecting;
       kept_outcomes_[slot].text = arrival.refusal;
     }
-    bytes_ += arrival.bytes;
-    stamps_[slot] = admitted_;
     lanes_.Append(LaneHash(id, arrival), slot, id);
   }
-  LearnSize(bytes_ - before, arrivals.size());
-  admitted_ += bytes_ - before;
-  used_ = std::max(used_, options_.in_flight - free_);  // a free slot is taken again first
   const auto count = static_cast<uint32_t>(arrivals.size());
   partition.log_times.Note(arrivals.back().offset, oldest == LogTime::max() ? kNoLogTime : oldest,
                            count);
+  CountAdmitted(partition, count, bytes_ - before);
+}
+
+inline uint32_t Core::Impl::TakeSlot(const PartitionState& partition, PartitionId id,
+                                     const Arrival& arrival, const Frontier::Arrival& place,
+                                     Carried carried) {
+  const uint32_t slot = free_head_;
+  Delivery& delivery = slab_[slot];
+  free_head_ = delivery.next;
+  free_--;
+  if (free_head_ != kNoIndex) {
+    __builtin_prefetch(&slab_[free_head_], 1);
+  }
+  const uint32_t ticket = delivery.ticket;
+  // All at once: cleared first, its bytes would be waited for.
+  delivery = Delivery{.message = arrival.message,
+                      .id = arrival.id.data(),
+                      .id_hash = IdHash(id, arrival),
+                      .offset = arrival.offset,
+                      .time = arrival.time,
+                      .ticket = ticket,
+                      .epoch = partition.epoch(),
+                      .arrival = place.number,
+                      .bytes = arrival.bytes,
+                      .fingerprint = arrival.fingerprint,
+                      .partition = id,
+                      .id_size = static_cast<uint16_t>(arrival.id.size()),
+                      .carried = carried,
+                      .again = place.again,
+                      .keyed = options_.order == Order::kKey && arrival.key_hash != 0};
+  bytes_ += arrival.bytes;
+  stamps_[slot] = admitted_;
+  return slot;
+}
+
+void Core::Impl::CountAdmitted(PartitionState& partition, uint32_t count, uint64_t bytes) {
+  LearnSize(bytes, count);
+  admitted_ += bytes;
+  used_ = std::max(used_, options_.in_flight - free_);  // a free slot is taken again first
   partition.unfinished += count;
   partition.counts.deliveries += count;
   partition.counts.open += count;
+}
+
+void Core::Impl::AdmitRedriven(PartitionId id, std::span<const RedrivenArrival> arrivals) {
+  PartitionState& partition = At(id);
+  ONCEMQ_CHECK(arrivals.size() <= free_, "the shell admits no more than its credit");
+  if (arrivals.empty()) {
+    return;
+  }
+  const uint64_t before = bytes_;
+  for (const RedrivenArrival& arrival : arrivals) {
+    const bool refused = arrival.refusal != nullptr && !arrival.drop;
+    const Carried carried{.stage = refused ? Stage::kRejecting : Stage::kFresh,
+                          .touched = options_.suspects && arrival.called,
+                          .redriven = true};
+    const uint32_t slot = TakeSlot(partition, id, arrival, {.again = true}, carried);
+    kept_outcomes_[slot] = {.text = refused ? arrival.refusal : "",
+                            .drop = arrival.drop,
+                            .first = arrival.first};
+    const auto stays = [this](uint32_t other) {
+      const Carried& its = slab_[other].carried;
+      return IsDecided(its.stage) || its.redriven;
+    };
+    lanes_.Insert(LaneHash(id, arrival), slot, id, stays);
+  }
+  CountAdmitted(partition, static_cast<uint32_t>(arrivals.size()), bytes_ - before);
 }
 
 // Before queued deliveries are handed back: the last commit names those that a handler may have
@@ -141,7 +181,7 @@ void Core::Impl::NoteUncertainQueued(PartitionId id) {
   const auto for_each = [&](auto visit) {
     const auto inspect = [&](uint32_t slot) {
       const Delivery& delivery = slab_[slot];
-      if (delivery.partition == id && !delivery.finished) {
+      if (delivery.partition == id && !delivery.finished && !delivery.carried.redriven) {
         const bool owed = delivery.running || delivery.carried.stage == Stage::kApplied;
         visit(delivery, owed);
       }

@@ -73,6 +73,7 @@ void Core::Impl::TakeFrom(PartitionId partition, uint32_t most, MessageBatch& ba
 // Takes a prefix of the lane, or sets the lane aside where its head waits for something.
 uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, MessageBatch& batch, BootTime now) {
   const Lane& lane = lanes_[index];
+  const bool parked = options_.parks && parked_.Holds(lane.group, lane.hash);
   const uint32_t limit = lane.solo ? 1 : std::min(room, options_.lane_batch);
   const size_t begin = batch.items.size();
   for (uint32_t slot = lane.head; slot != kNoIndex && batch.items.size() - begin < limit;) {
@@ -81,6 +82,11 @@ uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, MessageBatch& batch
       break;
     }
     if (delivery.alone && slot != lane.head) {
+      break;
+    }
+    // The redriven ones first; whether the others follow is known once these have ended.
+    const bool redriven = delivery.carried.redriven;
+    if (batch.items.size() > begin && !redriven && batch.items.back().redriven) {
       break;
     }
     PartitionState& partition = At(delivery.partition);
@@ -99,7 +105,8 @@ uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, MessageBatch& batch
       break;
     }
     bool copy = false;
-    if (delivery.id_hash != 0 && !HoldId(index, slot, begin, batch, copy)) {
+    const bool held = delivery.id_hash == 0 || HoldId(index, slot, begin, batch, copy);
+    if (!held || (copy && redriven)) {
       if (batch.items.size() == begin) {
         SetAsideForId(index, delivery.id_hash);
       }
@@ -124,6 +131,7 @@ uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, MessageBatch& batch
     item.alone = delivery.alone;
     item.fingerprint = delivery.fingerprint;
     FillOutcome(delivery, item);
+    item.follows = parked && !redriven;
     if (options_.suspects && !owed) {
       partition.Taken(delivery.offset);
     }
@@ -137,6 +145,11 @@ uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, MessageBatch& batch
     slot = delivery.next;
     if (slot != kNoIndex) {
       __builtin_prefetch(&slab_[slot], 1);
+    }
+    const Stage stage = delivery.carried.stage;
+    const bool refused = stage == Stage::kRejecting || stage == Stage::kRecorded;
+    if (options_.parks && !parked && refused) [[unlikely]] {
+      break;  // the next ones follow it
     }
   }
   return static_cast<uint32_t>(batch.items.size() - begin);

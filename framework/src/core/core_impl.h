@@ -10,6 +10,7 @@
 #include "delivery.h"
 #include "oncemq/framework/core.h"
 #include "oncemq/ordering/running_ids.h"
+#include "parked_lanes.h"
 #include "partition_state.h"
 #include "retries.h"
 #include "timers.h"
@@ -24,6 +25,7 @@ class Core::Impl {
   // core_admit.cc
   uint32_t Credit(PartitionState& partition);
   void Admit(PartitionId id, std::span<const Arrival> arrivals);
+  void AdmitRedriven(PartitionId id, std::span<const RedrivenArrival> arrivals);
   void NoteUncertainQueued(PartitionId id);
   void HandBackQueued(PartitionId id);
 
@@ -57,6 +59,7 @@ class Core::Impl {
   RunningIds ids_;
   LaneTimers timers_;
   Retries retries_;
+  ParkedLanes parked_;
   uint32_t free_head_ = 0;
   uint32_t free_ = 0;
   uint32_t running_ = 0;
@@ -81,6 +84,9 @@ class Core::Impl {
  private:
   PartitionState& Create(PartitionId id);
   uint64_t LaneHash(PartitionId id, const Arrival& arrival);
+  uint32_t TakeSlot(const PartitionState& partition, PartitionId id, const Arrival& arrival,
+                    const Frontier::Arrival& place, Carried carried);
+  void CountAdmitted(PartitionState& partition, uint32_t count, uint64_t bytes);
   uint64_t IdHash(PartitionId id, const Arrival& arrival) const;
   void LearnSize(uint64_t bytes, size_t messages);
   void Free(uint32_t slot);
@@ -94,10 +100,10 @@ class Core::Impl {
               bool& copy);
   void SetAsideForId(uint32_t index, uint64_t id_hash);
   void Keep(Delivery& delivery, uint32_t slot, Settlement& settlement);
-  void Finish(Delivery& delivery, const Settlement& settlement);
   void NoteUncertain(PartitionState& partition, const Delivery& delivery);
   void NoteWait(const Delivery& delivery, const Settlement& settlement, BootTime now);
   OpenMessage Describe(const Delivery& delivery, uint32_t slot) const;
+  void NoteParked(const Delivery& delivery, const Settlement& settlement);
   void ReleaseId(Delivery& delivery);
   void Account(PartitionState& partition, const Settlement& settlement, bool current);
   void EndBatch(uint32_t index, BootTime now);
@@ -108,6 +114,8 @@ class Core::Impl {
     std::string text;
     uint64_t entry = 0;
     Attempts attempts;
+    bool drop = false;  // of a redriven one, like the next
+    bool first = false;
   };
   static bool IsDecided(Stage stage) {
     return stage == Stage::kApplied || stage == Stage::kRejecting || stage == Stage::kRecorded;
@@ -121,6 +129,8 @@ class Core::Impl {
       item.attempts = kept->second.attempts;
       item.text = IsDecided(item.stage) ? std::string_view(kept->second.text) : std::string_view();
       item.entry = kept->second.entry;
+      item.drop = kept->second.drop;
+      item.first |= kept->second.first;
     }
     item.attempts.made = delivery.attempt;
   }

@@ -32,7 +32,7 @@ void Core::Impl::FindOldest(std::span<OpenMessage> messages) {
     const auto at =
         std::ranges::lower_bound(messages, delivery.partition, {}, &OpenMessage::partition);
     if (at == messages.end() || at->partition != delivery.partition || delivery.finished ||
-        !At(delivery.partition).Current(delivery.epoch)) {
+        delivery.carried.redriven || !At(delivery.partition).Current(delivery.epoch)) {
       return false;
     }
     uint32_t& lowest = slots[static_cast<size_t>(at - messages.begin())];

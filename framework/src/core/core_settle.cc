@@ -53,6 +53,9 @@ void Core::Impl::Settle(std::span<Settlement> settlements, BootTime now) {
     partition.counts.handler_calls += settlement.handled ? 1 : 0;
     if (IsFinal(settlement.fate)) {
       Account(partition, settlement, current);
+      if (options_.parks && current && delivery.keyed) {
+        NoteParked(delivery, settlement);
+      }
       if (current && !delivery.again) {
         partition.Finish(delivery.arrival, VerdictOf(settlement), settlement.uncertain);
       }
@@ -88,6 +91,19 @@ void Core::Impl::Settle(std::span<Settlement> settlements, BootTime now) {
   halted_.clear();
 }
 
+// A copy of a parked message has no record of its own.
+void Core::Impl::NoteParked(const Delivery& delivery, const Settlement& settlement) {
+  Lane& lane = lanes_[delivery.lane];
+  const bool recorded = settlement.fate == DeliveryFate::kParked && !settlement.attached;
+  if (!settlement.redriven) {
+    recorded ? parked_.Park(delivery.partition, lane.hash) : void();
+  } else if (recorded) {
+    lane.redrive_ends = true;
+  } else {
+    parked_.Unpark(delivery.partition, lane.hash);
+  }
+}
+
 void Core::Impl::Account(PartitionState& partition, const Settlement& settlement, bool current) {
   DeliveryCounts& counts = partition.counts;
   counts.open--;
@@ -119,7 +135,8 @@ void Core::Impl::Account(PartitionState& partition, const Settlement& settlement
 // A delivery that goes back though its handler may have had its effect: the last commit names it
 // (rule 11). Noted before BatchEnded(), which may ask for that commit.
 void Core::Impl::NoteUncertain(PartitionState& partition, const Delivery& delivery) {
-  if (options_.suspects && delivery.carried.touched && partition.GivesUpQueued()) {
+  const Carried& carried = delivery.carried;
+  if (options_.suspects && carried.touched && !carried.redriven && partition.GivesUpQueued()) {
     partition.uncertain_offsets.push_back(delivery.offset);
   }
 }
@@ -202,7 +219,8 @@ void Core::Impl::EndBatch(uint32_t index, BootTime now) {
     const bool stale =
         !partition.Current(delivery.epoch) && delivery.carried.stage != Stage::kApplied;
     const bool given_up = partition.GivesUpQueued() && delivery.carried.stage != Stage::kApplied;
-    if (!delivery.finished && !stale && !given_up) {
+    const bool redrive_ends = lane.redrive_ends && delivery.carried.redriven;
+    if (!delivery.finished && !stale && !given_up && !redrive_ends) {
       return false;
     }
     if (!delivery.finished) {
@@ -214,12 +232,12 @@ void Core::Impl::EndBatch(uint32_t index, BootTime now) {
     Free(slot);
     return true;
   };
-  if (lanes_.Filter(index, gone, lane.taken)) {
+  if (lanes_.Filter(index, gone, lane.redrive_ends ? kNoIndex : lane.taken)) {
     lanes_.Erase(index);
     return;
   }
   lane.solo = lane.stuck || (lane.solo && !moved);
-  lane.stuck = false;
+  lane.stuck = lane.redrive_ends = false;
   const microseconds wait(std::exchange(lane.wait, 0));
   if (wait > microseconds(0)) {
     lane.state = LaneState::kAside;

@@ -64,7 +64,7 @@ HeadersPtr ParkHeaders(const Message& message, const JournalEntry& entry,
   AddHeader(headers, "kafka_dlt-original-timestamp", BigEndian(message.timestamp_ms()));
   AddHeader(headers, "kafka_dlt-original-consumer-group", group);
   AddHeader(headers, "kafka_dlt-exception-message", why);
-  AddHeader(headers, kParkHeader, entry.passed ? kPassedEntry : kParkedEntry);
+  AddHeader(headers, kParkHeader, entry.kind == RecordKind::kPassed ? kPassedEntry : kParkedEntry);
   if (!entry.item->id.empty()) {
     AddHeader(headers, kParkIdHeader, entry.item->id);
   }
@@ -106,7 +106,7 @@ Status ParkTopic::Send(const JournalEntry& entry, const Message& message, Record
   const std::string topic = ParkTopicOf(message.topic());
   // Handled without an id: there is nothing to come back for.
   std::optional<std::string_view> value;
-  if (!entry.passed) {
+  if (entry.kind != RecordKind::kPassed) {
     value = message.value();
   }
   const rd_kafka_vu_t parts[] = {

@@ -57,8 +57,8 @@ TEST_F(BatchMachinePass, WhereThereIsAJournalItIsOnRecordBeforeItIsFinished) {
   ASSERT_EQ(machine_->step(), BatchStep::kJournal);
   const auto entries = machine_->journal_entries();
   ASSERT_EQ(entries.size(), 2u);
-  EXPECT_TRUE(entries[0].passed);
-  EXPECT_FALSE(entries[1].passed);
+  EXPECT_EQ(entries[0].kind, RecordKind::kPassed);
+  EXPECT_EQ(entries[1].kind, RecordKind::kRefused);
   EXPECT_EQ(entries[1].why, "never");
   machine_->Journaled({}, 7);
   ASSERT_EQ(machine_->step(), BatchStep::kPark);
@@ -87,7 +87,7 @@ TEST_F(BatchMachinePass, ARecordWithoutAnswerIsRepeatedAndTheHandlerIsNot) {
   ASSERT_EQ(machine_->step(), BatchStep::kHandle);
   EXPECT_TRUE(Handle().empty());
   ASSERT_EQ(machine_->step(), BatchStep::kJournal);
-  EXPECT_TRUE(machine_->journal_entries()[0].passed);
+  EXPECT_EQ(machine_->journal_entries()[0].kind, RecordKind::kPassed);
   EXPECT_EQ(machine_->journal_entries()[0].why, "it has no id");
   machine_->Journaled({}, 1);
   EXPECT_EQ(FateOf(0), DeliveryFate::kApplied);
@@ -100,7 +100,7 @@ TEST_F(BatchMachinePass, OneThatTheHandlerRefusesIsRefusedAndNotPassed) {
   Start();
   Handle({{"", Reject{"never"}}});
   ASSERT_EQ(machine_->step(), BatchStep::kJournal);
-  EXPECT_FALSE(machine_->journal_entries()[0].passed);
+  EXPECT_EQ(machine_->journal_entries()[0].kind, RecordKind::kRefused);
   EXPECT_EQ(machine_->journal_entries()[0].why, "never");
   machine_->Journaled({}, 1);
   EXPECT_EQ(FateOf(0), DeliveryFate::kRejected);

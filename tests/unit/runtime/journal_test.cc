@@ -84,7 +84,7 @@ TEST_F(JournalTest, ATopicHasTheNumberThatItsWindowGivesIt) {
 TEST_F(JournalTest, AnEntryOfAMessageThatPassedSaysSo) {
   const auto journal = Open();
   const BatchItem item = Item("", 5);
-  const JournalEntry entry{&item, "it has no id", true};
+  const JournalEntry entry{&item, "it has no id", RecordKind::kPassed};
   EXPECT_TRUE(journal->Append({&entry, 1}));
   EXPECT_EQ(Lines().at(0), nlohmann::json::parse(R"({"v":1,"entry":1,"topic":"orders","partition":3,
       "offset":5,"id":"","outcome":"passed","why":"it has no id"})"));

@@ -30,22 +30,28 @@ enum class Stage : uint8_t {
   kRecorded,   // refused for good and on record; only its marker is not parked yet
   kCarried,    // finished by an earlier owner's word; only its marker has to be there
   kNotDone,    // refused or parked by an earlier owner's word: its id is not done, nothing is owed
+  kEnded,      // redriven, and its marker is there; only the park topic does not say so yet
 };
 
 // The state of a delivery from batch to batch. Core, batch machine and settlement hand it on as a
 // whole.
 struct Carried {
-  Stage stage : 3 = Stage::kFresh;
+  Stage stage : 4 = Stage::kFresh;
   bool touched : 1 = false;         // an earlier batch of ours may have had its effect
   bool result_dropped : 1 = false;  // its result is too long for the window
   bool conflict : 1 = false;        // same id, other payload
+  bool redriven : 1 = false;        // from its park topic: no commit waits for it
 
   Carried& carried() { return *this; }
 };
 
-struct BatchItem : Carried {
-  uint32_t slot = 0;  // (slot, ticket) names the delivery
+// A delivery, from its admission to its end.
+struct DeliveryName {
+  uint32_t slot = 0;
   uint32_t ticket = 0;
+};
+
+struct BatchItem : DeliveryName, Carried {
   uint32_t lane = 0;  // items of one lane stand together, in order
   PartitionId partition = 0;
   void* message = nullptr;
@@ -61,6 +67,8 @@ struct BatchItem : Carried {
   // perhaps the same id as an earlier item of this lane and batch
   bool copy = false;
   bool first = false;          // as in ClaimRequest
+  bool follows = false;        // an earlier message of its key is parked: it is recorded, not run
+  bool drop = false;           // redriven: ends without a call
   std::string_view text = {};  // result or reason that belongs to kApplied and kRejecting
   uint64_t entry = 0;          // with kRecorded: number of its record
 };
@@ -92,7 +100,7 @@ enum class DeliveryFate : uint8_t {
 };
 
 // It carries the state for the next batch, unless its fate is final.
-struct Settlement : Carried {
+struct Settlement : DeliveryName, Carried {
   DeliveryFate fate = DeliveryFate::kWithdrawn;
   bool uncertain = false;      // attribute: an effect may exist beside the one on record
   bool same_delivery = false;  // attribute of kSuppressed: the marker has our coordinates
@@ -100,8 +108,6 @@ struct Settlement : Carried {
   bool handled = false;        // the handler was called
   bool alone = false;          // its next batch is to have nothing else in it
   bool unprotected = false;    // attribute of kApplied: beside the window, for want of an id
-  uint32_t slot = 0;
-  uint32_t ticket = 0;
   microseconds wait{0};
   Attempts attempts;
   Token token;         // with kClaiming, kReleasing, kApplied, kRejecting, kRecorded

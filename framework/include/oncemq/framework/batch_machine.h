@@ -41,6 +41,11 @@ constexpr DeliveryFate FateOnRecord(RejectPolicy policy) {
   return policy == RejectPolicy::kPark ? DeliveryFate::kParked : DeliveryFate::kRejected;
 }
 
+// The number of its record in a park topic, which has one for each message.
+constexpr uint64_t ParkTopicEntry(const Coordinates& at) {
+  return static_cast<uint64_t>(at.offset) + 1;
+}
+
 struct BatchPolicy {
   // What a failed attempt may have left behind. The runtime takes it from the window, which had to
   // be told; a batch machine with a window has to be told too.
@@ -74,10 +79,20 @@ struct Grant {
   BootTime called{};
 };
 
+enum class RecordKind : uint8_t {
+  kRefused,
+  kFollows,  // an earlier message of its key is parked
+  kPassed,   // handled without an id
+  // Of a redriven message, which has its record already:
+  kRefusedAgain,
+  kEnded,    // it is done
+  kDropped,  // it is given up
+};
+
 struct JournalEntry {
   const BatchItem* item = nullptr;
   std::string_view why;
-  bool passed = false;    // handled without an id; else it was refused
+  RecordKind kind = RecordKind::kRefused;
   uint32_t attempts = 0;  // calls of its handler
 };
 
@@ -137,8 +152,8 @@ class BatchMachine {
   // Whether the batch's handlers write their effects into the window's store. One EffectBatch then
   // belongs to the batch, from its first handler to its completion.
   bool Atomic() const { return policy_.window && policy_.level == Level::kAtomic; }
-  // Entries are numbered from `first_entry` on, in the order of journal_entries(). With kPark it is
-  // the offset plus one.
+  // Entries are numbered from `first_entry` on, in the order of journal_entries(), but with kPark by
+  // ParkTopicEntry(). kFull: it takes no more until a person acts.
   void Journaled(const Status& status, uint64_t first_entry);
   void Parked(const Status& status);
 
@@ -160,6 +175,7 @@ class BatchMachine {
     kComplete,
     kJournal,
     kPassed,  // handled without an id, goes on record beside the refused ones
+    kEnd,     // redriven: its settlement is decided, and goes on record first
     kPark,
     kUndo,  // its claim has to be released; the settlement is decided
     kSettled,

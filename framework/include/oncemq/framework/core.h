@@ -27,6 +27,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -68,6 +69,8 @@ struct CoreOptions {
   // The window knows an id within its partition: ids of different partitions never wait for each
   // other.
   bool partition_owned = false;
+  // Refused messages go to a park topic, and the later ones of their key follow them.
+  bool parks = false;
   uint64_t scope = 0;   // goes into the metadata
   uint32_t recipe = 1;  // likewise
 };
@@ -83,6 +86,19 @@ struct Arrival {
   LogTime time = kNoLogTime;  // of the record
   const char* refusal =
       nullptr;  // why it can't be handled at all; refused by policy, without claim or handler
+};
+
+// A message from its park topic, to be run at last.
+struct RedrivenArrival : Arrival {
+  bool drop = false;    // ends without a call
+  bool first = false;   // as in ClaimRequest
+  bool called = false;  // a handler may have had its effect
+};
+
+// What a park topic has of a partition.
+struct ParkedMessages {
+  std::vector<std::pair<uint64_t, uint32_t>> keys;  // hash as in Arrival, and number of messages
+  std::vector<int64_t> offsets;                     // from the frontier on
 };
 
 // A delivery whose message is to be copied, and then the copy.
@@ -243,6 +259,13 @@ class Core {
   // How many messages of the size that they have had lately fill CoreOptions::in_flight_bytes.
   uint64_t MessagesThatFit() const;
   void Admit(PartitionId partition, std::span<const Arrival> arrivals);
+  // With CoreOptions::parks: of an assignment, before anything is admitted.
+  void SetParked(PartitionId partition, const ParkedMessages& parked);
+  // They come before all of their key but what is in hand. Those of a key in the order of the
+  // topic. One that is refused again takes the others of its key along: they leave unrun.
+  void AdmitRedriven(PartitionId partition, std::span<const RedrivenArrival> arrivals);
+  // Whether the message has been admitted and has its outcome.
+  bool Finished(PartitionId partition, int64_t offset) const;
   // Every message below `end` is admitted. So the next commit passes what else lies there, once
   // these are finished: aborted messages, markers of transactions, gaps of compaction.
   void ReadTo(PartitionId partition, int64_t end);

@@ -81,6 +81,7 @@ class Frontier {
   // Moves over finished arrivals; returns the offset.
   int64_t Advance();
   int64_t offset() const { return offset_; }
+  bool Finished(int64_t offset) const;
   int64_t next_offset() const { return next_; }  // the lowest that may still arrive
   uint32_t room() const { return span_ - (end_ - base_); }
   uint32_t arrivals() const { return end_ - base_; }  // finished or not, above the frontier

@@ -43,6 +43,7 @@ struct Lane {
   LaneState state = LaneState::kReady;
   bool solo = false;   // the head goes alone until it has moved (rule 17)
   bool stuck = false;  // a message of its present run did not finish and asked for a pause
+  bool redrive_ends = false;  // one of its present run was refused again
   int64_t wait = 0;    // longest pause that a message of its present run asked for
 };
 
@@ -78,6 +79,24 @@ class LaneTable {
       nodes_[lane.tail].next = node;
     }
     lane.tail = node;
+  }
+
+  // Puts the node before all others of its key but those of the present run, and those behind them
+  // for which stays(node) holds.
+  template <class Stays>
+  void Insert(uint64_t hash, uint32_t node, uint32_t group, Stays stays) {
+    const uint32_t index = FindOrCreate(hash, group);
+    Lane& lane = lanes_[index];
+    uint32_t* at = &lane.head;
+    uint32_t in_hand = lane.state == LaneState::kBusy ? lane.taken : 0;
+    while (*at != kNoIndex && (in_hand > 0 || stays(*at))) {
+      at = &nodes_[*at].next;
+      in_hand -= in_hand > 0 ? 1 : 0;
+    }
+    nodes_[node].lane = index;
+    nodes_[node].next = *at;
+    lane.tail = *at == kNoIndex ? node : lane.tail;
+    *at = node;
   }
 
   Lane& operator[](uint32_t index) { return lanes_[index]; }

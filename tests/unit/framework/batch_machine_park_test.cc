@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// Refused messages in a park topic: the later ones of their key, and redriven ones.
+#include <gmock/gmock.h>
+
+#include "batch_machine_harness.h"
+
+namespace oncemq {
+namespace {
+
+using ::testing::ElementsAre;
+
+class BatchMachinePark : public BatchMachineTest {
+ protected:
+  static BatchPolicy Parking(Level level = Level::kGuarded) {
+    return {.level = level, .reject = RejectPolicy::kPark};
+  }
+  BatchMachinePark() { Use(Parking()); }
+  BatchItem& Redriven(uint32_t lane, std::string_view id, int64_t offset) {
+    BatchItem& item = Add(lane, id);
+    item.redriven = true;
+    item.at = {0, 0, offset};
+    return item;
+  }
+  std::vector<RecordKind> Kinds() const {
+    EXPECT_EQ(machine_->step(), BatchStep::kJournal);
+    std::vector<RecordKind> kinds;
+    for (const JournalEntry& entry : machine_->journal_entries()) {
+      kinds.push_back(entry.kind);
+    }
+    return kinds;
+  }
+  void Park(MarkerChange change = MarkerChange::kMade) {
+    ASSERT_EQ(machine_->step(), BatchStep::kPark);
+    machine_->changes()[0] = change;
+    machine_->Parked({});
+  }
+};
+
+TEST_F(BatchMachinePark, TheNextMessageOfItsKeyWaitsUntilItIsOnRecord) {
+  Add(1, "x");
+  Add(1, "y");
+  Start();
+  Claim({ClaimVerdict::kGranted, ClaimVerdict::kGranted});
+  EXPECT_THAT(Handle({{"x", Reject{"no"}}}), ElementsAre("x"));
+  machine_->Journaled({}, 0);
+  Park();
+  EXPECT_THAT(Release(), ElementsAre("y"));
+  EXPECT_EQ(FateOf(0), DeliveryFate::kParked);
+  EXPECT_EQ(FateOf(1), DeliveryFate::kWithdrawn);
+}
+
+TEST_F(BatchMachinePark, OneThatFollowsIsRecordedWithoutAClaimOrACall) {
+  Add(1, "y").follows = true;
+  Start();
+  EXPECT_THAT(Handle(), ElementsAre());
+  EXPECT_THAT(Kinds(), ElementsAre(RecordKind::kFollows));
+  machine_->Journaled({}, 0);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kParked);
+  EXPECT_FALSE(machine_->settlements()[0].attached);
+}
+
+TEST_F(BatchMachinePark, OneThatFollowsGivesAnEarlierClaimBackFirst) {
+  for (const Stage stage : {Stage::kClaiming, Stage::kReleasing}) {
+    Add(1, "y", stage, false, 7).follows = true;
+    Start();
+    EXPECT_THAT(Release(), ElementsAre("y"));
+    Handle();
+    EXPECT_THAT(Kinds(), ElementsAre(RecordKind::kFollows));
+    machine_->Journaled({}, 0);
+    EXPECT_EQ(FateOf(0), DeliveryFate::kParked);
+  }
+}
+
+TEST_F(BatchMachinePark, AFullTopicStopsThePartition) {
+  Add(1, "y").follows = true;
+  Start();
+  Handle();
+  machine_->Journaled(Error{Code::kFull, Effect::kNone, "100 messages are parked"}, 0);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kStop);
+  EXPECT_EQ(machine_->settlements()[0].text, "100 messages are parked");
+}
+
+TEST_F(BatchMachinePark, ARedrivenMessageClaimsItsEntryAndItsEndIsOnRecordBeforeItIsSettled) {
+  Redriven(1, "x", 41);
+  Start();
+  ASSERT_EQ(machine_->step(), BatchStep::kClaim);
+  EXPECT_EQ(machine_->claims()[0].parked_entry, 42u);
+  Claim({ClaimVerdict::kGranted});
+  Handle();
+  Complete();
+  EXPECT_THAT(Kinds(), ElementsAre(RecordKind::kEnded));
+  machine_->Journaled(kLostReply, 0);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kPending);
+  EXPECT_EQ(machine_->settlements()[0].stage, Stage::kEnded);
+  Redriven(1, "x", 41).stage = Stage::kEnded;
+  Start();
+  EXPECT_THAT(Handle(), ElementsAre());
+  EXPECT_THAT(Kinds(), ElementsAre(RecordKind::kEnded));
+  machine_->Journaled({}, 0);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kSuppressed);
+}
+
+TEST_F(BatchMachinePark, WhatWasDoneMeanwhileEndsWithoutACall) {
+  Redriven(1, "x", 41);
+  Redriven(1, "y", 42);
+  Start();
+  Claim({ClaimVerdict::kDuplicate, ClaimVerdict::kAttached});
+  EXPECT_THAT(Handle(), ElementsAre());
+  EXPECT_THAT(Kinds(), ElementsAre(RecordKind::kEnded, RecordKind::kEnded));
+  machine_->Journaled({}, 0);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kSuppressed);
+  EXPECT_EQ(FateOf(1), DeliveryFate::kParked);
+  EXPECT_TRUE(machine_->settlements()[1].attached);
+}
+
+TEST_F(BatchMachinePark, ARedrivenMessageThatIsRefusedAgainIsParkedUnderItsEntry) {
+  Redriven(1, "x", 41);
+  Redriven(1, "y", 42);
+  Start();
+  Claim({ClaimVerdict::kGranted, ClaimVerdict::kGranted});
+  EXPECT_THAT(Handle({{"x", Reject{"still no"}}}), ElementsAre("x"));
+  EXPECT_THAT(Kinds(), ElementsAre(RecordKind::kRefusedAgain));
+  machine_->Journaled({}, 0);
+  EXPECT_EQ(machine_->parks()[0].entry, 42u);
+  Park();
+  EXPECT_EQ(machine_->releases()[0].parked_entry, 43u) << "the one behind it stays parked";
+  Release();
+  EXPECT_EQ(FateOf(0), DeliveryFate::kParked);
+  EXPECT_EQ(FateOf(1), DeliveryFate::kWithdrawn);
+}
+
+TEST_F(BatchMachinePark, TheAttemptsOfARedriveCountAnewAndItNeverStopsThePartition) {
+  BatchPolicy policy = Parking();
+  policy.retry = {.attempts = 2, .at_end = AtEnd::kStop};
+  Use(policy);
+  Attempts attempts;
+  for (const DeliveryFate fate : {DeliveryFate::kRetry, DeliveryFate::kParked}) {
+    Redriven(1, "x", 41).attempts = attempts;
+    Start();
+    ASSERT_EQ(machine_->step(), BatchStep::kClaim);
+    machine_->claim_answers()[0] = {.answer = ClaimVerdict::kGranted, .attempt = 9};
+    machine_->Claimed({});
+    Handle({{"x", Retry{}}});
+    attempts = machine_->settlements()[0].attempts;
+    if (fate == DeliveryFate::kRetry) {
+      Release();
+    } else {
+      machine_->Journaled({}, 0);
+      Park();
+    }
+    EXPECT_EQ(FateOf(0), fate);
+  }
+}
+
+TEST_F(BatchMachinePark, ADroppedMessageEndsWithoutAClaim) {
+  Redriven(1, "x", 41).drop = true;
+  Start();
+  EXPECT_THAT(Handle(), ElementsAre());
+  EXPECT_THAT(Kinds(), ElementsAre(RecordKind::kDropped));
+  machine_->Journaled({}, 0);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kSuppressed);
+}
+
+TEST_F(BatchMachinePark, OneWithoutAnIdThatIsHandledAtLastEndsAndIsNotPassedOnceMore) {
+  Redriven(1, "", 41);
+  Start();
+  EXPECT_EQ(Handle().size(), 1u);
+  EXPECT_THAT(Kinds(), ElementsAre(RecordKind::kEnded));
+}
+
+}  // namespace
+}  // namespace oncemq
