@@ -49,13 +49,24 @@ size_t HeaderBytes(const rd_kafka_headers_t* headers) {
   return bytes;
 }
 
-DetachedMessage::DetachedMessage(const rd_kafka_message_t* message)
-    : partition_(message->partition),
-      offset_(message->offset),
-      timestamp_ms_(rd_kafka_message_timestamp(message, nullptr)) {
-  const std::string_view topic = rd_kafka_topic_name(message->rkt);
-  const rd_kafka_headers_t* const headers = HeadersOf(message);
-  const size_t header_bytes = headers == nullptr ? 0 : HeaderBytes(headers);
+DetachedMessage::DetachedMessage(const rd_kafka_message_t* message, std::string_view topic,
+                                 int32_t partition, int64_t offset, size_t headers)
+    : partition_(partition),
+      offset_(offset),
+      timestamp_ms_(rd_kafka_message_timestamp(message, nullptr)),
+      redriven_(headers != kAll) {
+  const rd_kafka_headers_t* const all = HeadersOf(message);
+  const auto for_each = [&](auto visit) {
+    size_t left = headers;
+    if (all != nullptr) {
+      ForEachHeader(all, [&](const MessageHeader& header) {
+        left > 0 ? visit(header) : void();
+        left -= left > 0 ? 1 : 0;
+      });
+    }
+  };
+  size_t header_bytes = 0;
+  for_each([&](const MessageHeader& header) { header_bytes += HeaderBytes(header); });
   size_ = topic.size() + message->key_len + message->len + header_bytes;
   block_.reset(new char[size_]);
   topic_ = Append(topic.data(), topic.size());
@@ -66,17 +77,14 @@ DetachedMessage::DetachedMessage(const rd_kafka_message_t* message)
     value_ = Append(message->payload, message->len);
   }
   headers_ = {block_.get() + used_, header_bytes};
-  if (headers != nullptr) {
-    ForEachHeader(headers, [this](const MessageHeader& header) {
-      const std::string_view value = header.value.value_or("");
-      const HeaderSizes sizes{
-          static_cast<uint32_t>(header.name.size()),
-          header.value ? static_cast<uint32_t>(value.size()) : HeaderSizes::kNull};
-      Append(&sizes, sizeof sizes);
-      Append(header.name.data(), header.name.size());
-      Append(value.data(), value.size());
-    });
-  }
+  for_each([this](const MessageHeader& header) {
+    const std::string_view value = header.value.value_or("");
+    const HeaderSizes sizes{static_cast<uint32_t>(header.name.size()),
+                            header.value ? static_cast<uint32_t>(value.size()) : HeaderSizes::kNull};
+    Append(&sizes, sizeof sizes);
+    Append(header.name.data(), header.name.size());
+    Append(value.data(), value.size());
+  });
 }
 
 std::string_view DetachedMessage::Append(const void* data, size_t size) {

@@ -48,7 +48,12 @@ size_t HeaderBytes(const rd_kafka_headers_t* headers);
 
 class DetachedMessage final : public Message {
  public:
-  explicit DetachedMessage(const rd_kafka_message_t* message);
+  explicit DetachedMessage(const rd_kafka_message_t* message)
+      : DetachedMessage(message, rd_kafka_topic_name(message->rkt), message->partition,
+                        message->offset) {}
+  // A record of a park topic as the message that it was, with the first headers.
+  DetachedMessage(const rd_kafka_message_t* record, std::string_view topic, int32_t partition,
+                  int64_t offset, size_t headers = kAll);
 
   std::string_view topic() const override { return topic_; }
   int32_t partition() const override { return partition_; }
@@ -59,10 +64,12 @@ class DetachedMessage final : public Message {
   std::optional<std::string_view> header(std::string_view name) const override;
   std::vector<MessageHeader> headers() const override;
 
+  bool redriven() const { return redriven_; }
   // Of topic, key, value and headers.
   size_t bytes() const { return size_; }
 
  private:
+  static constexpr size_t kAll = SIZE_MAX;
   std::string_view Append(const void* data, size_t size);
 
   size_t size_ = 0;
@@ -75,6 +82,7 @@ class DetachedMessage final : public Message {
   int32_t partition_;
   int64_t offset_;
   int64_t timestamp_ms_;
+  bool redriven_;
 };
 
 }  // namespace oncemq

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 
+#include "oncemq/base/check.h"
 #include "oncemq/base/hash.h"
+#include "oncemq/framework/park.h"
+#include "park_record.h"
 
 namespace oncemq {
 namespace {
@@ -160,11 +163,8 @@ void MessageReader::Read(rd_kafka_message_t* message, Arrival& arrival) {
 }
 
 void MessageReader::ReadNullKey(Arrival& arrival) const {
-  // Any number but 0 makes one lane of them. A key with this hash would share it: slower, not
-  // wrong.
-  constexpr uint64_t kLane = 1;
   if (null_key_ == NullKey::kOneLane) {
-    arrival.key_hash = kLane;
+    arrival.key_hash = kNullKeyLane;
   } else if (null_key_ == NullKey::kRefuse) {
     arrival.refusal = "the message has no key";
   }
@@ -214,7 +214,7 @@ void MessageReader::TakeId(rd_kafka_message_t* message, std::string_view id, NoI
   std::string place;
   const bool stands_in = missing_ == MissingId::kCoordinates;
   if (from_ == IdFrom::kCoordinates || (id.empty() && stands_in)) {
-    place = CoordinateId(*message);
+    place = CoordinateId(rd_kafka_topic_name(message->rkt), message->partition, message->offset);
     id = place;
   }
   const bool passes = missing_ == MissingId::kPass;
@@ -226,15 +226,61 @@ void MessageReader::TakeId(rd_kafka_message_t* message, std::string_view id, NoI
   arrival.id = arrival.refusal == nullptr ? id : std::string_view();
   arrival.id_hash = arrival.id.empty() ? 0 : ProcessHash(arrival.id);
   if (form_ == MessageForm::kHeld) {
-    arrival.message = pool_.Take(message, arrival.id);
+    arrival.message = pool_.Take(MessageRef(message), arrival.id);
   }
 }
 
 // Read from the right, two numbers and the rest: one text for one place, whatever a topic is
 // called.
-std::string MessageReader::CoordinateId(const rd_kafka_message_t& message) {
-  return std::string(rd_kafka_topic_name(message.rkt)) + "/" + std::to_string(message.partition) +
-         "/" + std::to_string(message.offset);
+std::string MessageReader::CoordinateId(std::string_view topic, int32_t partition, int64_t offset) {
+  return std::string(topic) + "/" + std::to_string(partition) + "/" + std::to_string(offset);
+}
+
+// Its id is the one that it was parked under: a marker may stand there.
+void MessageReader::ReadParked(const rd_kafka_message_t* record, RedrivenArrival& arrival) {
+  ParkHeaders own;
+  const std::optional<ParkRecord> read = ReadParkRecord(*record, &own);
+  ONCEMQ_CHECK(read, "only entries of a park topic are redriven");
+  std::string_view topic = rd_kafka_topic_name(record->rkt);
+  topic.remove_suffix(kParkSuffix.size());
+  auto made = std::make_unique<DetachedMessage>(record, topic, record->partition, read->offset,
+                                                own.size());
+  DetachedMessage* const copy = made.get();
+  copies_.emplace(copy, std::move(made));
+  arrival.message = MessageRef(copy).pointer();
+  arrival.offset = read->offset;
+  arrival.bytes = CountedBytes(copy->bytes());
+  if (copy->key()) {
+    arrival.key_hash = ProcessHash(*copy->key());
+  } else {
+    ReadNullKey(arrival);
+  }
+  if (!needs_.window) {
+    return;
+  }
+  arrival.time = copy->timestamp_ms() < 0 ? kNoLogTime : LogTime(milliseconds(copy->timestamp_ms()));
+  std::string id = read->id;
+  if (id.empty() && missing_ == MissingId::kCoordinates) {
+    id = CoordinateId(topic, record->partition, read->offset);
+  }
+  arrival.id = id;
+  if (arrival.refusal == nullptr && id.empty() && missing_ != MissingId::kPass) {
+    arrival.refusal = no_id_[static_cast<size_t>(NoId::kMissing)].c_str();
+  }
+  arrival.id_hash = id.empty() ? 0 : ProcessHash(id);
+  if (form_ == MessageForm::kHeld) {
+    arrival.message = pool_.Take(MessageRef(copy), arrival.id);
+  } else {
+    arrival.id = id.empty() ? std::string_view() : copy->key().value_or("");
+  }
+  if (fingerprints_ && !arrival.id.empty()) {
+    arrival.fingerprint = FingerprintOf(copy->value());
+  }
+}
+
+const DetachedMessage* MessageReader::Redriven(void* message) const {
+  const DetachedMessage* const copy = RefOf(form_, message).copy();
+  return copy != nullptr && copy->redriven() ? copy : nullptr;
 }
 
 void MessageReader::Release(void* message) {

@@ -30,6 +30,10 @@ inline MessageRef RefOf(MessageForm form, void* message) {
 // differ but for one in 2^32. Never 0. Nothing is a tombstone, which is not an empty payload.
 uint32_t FingerprintOf(std::optional<std::string_view> payload);
 
+// The key's hash of messages without one, with NullKey::kOneLane. Any number but 0. A key with this
+// hash would share their lane: slower, not wrong.
+inline constexpr uint64_t kNullKeyLane = 1;
+
 // What a window needs to know of each message.
 struct IdNeeds {
   bool window = false;  // there is one: ids are read
@@ -47,6 +51,10 @@ class MessageReader {
 
   // Takes the message over; Release gives it back to librdkafka, or frees the copy.
   void Read(rd_kafka_message_t* message, Arrival& arrival);
+  // A message of a park topic as the one that it was. Copies it.
+  void ReadParked(const rd_kafka_message_t* record, RedrivenArrival& arrival);
+  // nullptr: the message is none of a park topic.
+  const DetachedMessage* Redriven(void* message) const;
   void Release(void* message);
   // Copies a message of librdkafka's, and gives that back. Precondition: Raw() is not nullptr, and
   // no view shows it.
@@ -64,7 +72,7 @@ class MessageReader {
   void ReadHeaderId(rd_kafka_message_t* message, Arrival& arrival);
   enum class NoId : uint8_t { kMissing, kNull, kEmpty };
   void TakeId(rd_kafka_message_t* message, std::string_view id, NoId if_empty, Arrival& arrival);
-  static std::string CoordinateId(const rd_kafka_message_t& message);
+  static std::string CoordinateId(std::string_view topic, int32_t partition, int64_t offset);
 
   const IdFrom from_;
   const MissingId missing_;

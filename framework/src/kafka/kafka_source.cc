@@ -36,20 +36,21 @@ class LateWords final : public SourceEvents {
 }  // namespace
 
 KafkaSource::KafkaSource(const RuntimeOptions& options, const ClientFacts& facts,
-                         const IdNeeds& needs, int wake, const Clock& clock)
+                         const IdNeeds& needs, int wake, const Clock& clock, ParkTopic* park)
     : options_(options),
       facts_(facts),
       wake_(wake),
       clock_(clock),
       reader_(options_, needs),
       table_(options_.kafka.topics),
-      contact_(options_.kafka.brokers, clock_) {}
+      contact_(options_.kafka.brokers, clock_),
+      park_(park == nullptr ? nullptr : std::make_unique<ParkWatch>(options_, *park, wake)) {}
 
 Result<std::unique_ptr<KafkaSource>> KafkaSource::Open(const RuntimeOptions& options,
                                                        const IdNeeds& needs, int wake,
-                                                       const Clock& clock) {
+                                                       const Clock& clock, ParkTopic* park) {
   std::unique_ptr<KafkaSource> source(
-      new KafkaSource(options, ChooseFeatures(options.kafka), needs, wake, clock));
+      new KafkaSource(options, ChooseFeatures(options.kafka), needs, wake, clock, park));
   if (auto made = source->NewMember(); !made) {
     return made.error();
   }
@@ -124,6 +125,9 @@ void KafkaSource::Release(std::span<void* const> messages) {
   for (void* const message : messages) {
     const rd_kafka_message_t* const raw = reader_.Raw(message);
     Member* const owner = raw != nullptr ? &OwnerOf(raw) : nullptr;
+    if (const DetachedMessage* const redriven = reader_.Redriven(message)) [[unlikely]] {
+      park_->TakeBack({std::string(redriven->topic()), redriven->partition()}, redriven->offset());
+    }
     reader_.Release(message);
     if (owner != nullptr) {
       owner->Released();
@@ -139,6 +143,31 @@ void KafkaSource::Detach(std::span<LeftBehind> messages) {
       reader_.Detach(message);
       owner.Released();
     }
+  }
+}
+
+Result<ParkedMessages> KafkaSource::Parked(PartitionId partition, OwnerEpoch owner,
+                                           int64_t frontier) {
+  return park_->Begin(partition, Name(partition), owner, frontier);
+}
+
+void KafkaSource::ReadRedriven(PartitionId partition, uint32_t most,
+                               const std::function<bool(int64_t)>& finished,
+                               std::vector<RedrivenArrival>& arrivals) {
+  std::vector<ParkWatch::Redriven> redriven;
+  park_->Take(partition, most, finished, redriven);
+  for (const ParkWatch::Redriven& one : redriven) {
+    RedrivenArrival& arrival = arrivals.emplace_back();
+    reader_.ReadParked(one.record.get(), arrival);
+    arrival.drop = one.drop;
+    arrival.first = one.first;
+    arrival.called = one.called;
+  }
+}
+
+void KafkaSource::EndParked(PartitionId partition) {
+  if (park_ != nullptr) {
+    park_->End(partition);
   }
 }
 

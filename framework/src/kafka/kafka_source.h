@@ -12,6 +12,7 @@
 #include "client_config.h"
 #include "kafka_message.h"
 #include "member.h"
+#include "park_watch.h"
 #include "partition_table.h"
 #include "source.h"
 
@@ -19,10 +20,11 @@ namespace oncemq {
 
 class KafkaSource final : public Source {
  public:
-  // `wake` is a descriptor that outlives the source. kInvalid: the options can't be.
+  // `wake` is a descriptor that outlives the source, and so does the topic (nullptr: there is none).
+  // kInvalid: the options can't be.
   static Result<std::unique_ptr<KafkaSource>> Open(const RuntimeOptions& options,
                                                    const IdNeeds& needs, int wake,
-                                                   const Clock& clock);
+                                                   const Clock& clock, ParkTopic* park);
   ~KafkaSource() override;
 
   Status Join();
@@ -44,6 +46,12 @@ class KafkaSource final : public Source {
   std::string Unreached() const override { return contact_.Missing(); }
   milliseconds UnreachedFor() const override { return contact_.MissingFor(); }
   std::vector<MissingTopic> Missing() const override { return member_->Missing(); }
+  Result<ParkedMessages> Parked(PartitionId partition, OwnerEpoch owner,
+                                int64_t frontier) override;
+  void ReadRedriven(PartitionId partition, uint32_t most,
+                    const std::function<bool(int64_t)>& finished,
+                    std::vector<RedrivenArrival>& arrivals) override;
+  void EndParked(PartitionId partition) override;
   int64_t ReadTo(PartitionId partition) const override { return member_->ReadTo(partition); }
   LogSight LogOf(PartitionId partition) const override { return member_->LogOf(partition); }
   const std::map<PartitionId, NotBegun>& not_begun() const override { return member_->not_begun(); }
@@ -52,7 +60,7 @@ class KafkaSource final : public Source {
 
  private:
   KafkaSource(const RuntimeOptions& options, const ClientFacts& facts, const IdNeeds& needs,
-              int wake, const Clock& clock);
+              int wake, const Clock& clock, ParkTopic* park);
   Status NewMember();
   Member& OwnerOf(const rd_kafka_message_t* message);
   void ReapFormer();
@@ -72,6 +80,7 @@ class KafkaSource final : public Source {
     BootTime patience;  // until when it may take its leave
   };
   std::vector<Former> former_;
+  std::unique_ptr<ParkWatch> park_;
   std::string failure_;  // to be told by the next Serve()
 };
 

@@ -32,13 +32,13 @@ static_assert(sizeof(HeldMessage) == 64);
 class MessagePool {
  public:
   // A place for the message; `id` becomes a view of its own copy.
-  HeldMessage* Take(rd_kafka_message_t* message, std::string_view& id) {
+  HeldMessage* Take(MessageRef message, std::string_view& id) {
     if (free_.empty()) {
       Grow();
     }
     HeldMessage* const held = free_.back();
     free_.pop_back();
-    held->message = MessageRef(message);
+    held->message = message;
     char* bytes = held->id;
     if (id.size() > HeldMessage::kInline) {
       held->long_id.reset(new char[id.size()]);

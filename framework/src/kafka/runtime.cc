@@ -372,6 +372,7 @@ Result<std::unique_ptr<Runtime>> OpenKafkaRuntime(RuntimeOptions options, Window
       ScopeOf({options.app, options.name_space, options.kafka.group, options.handler});
   options.core.relies_on_map = ReliesOnMap(options, window);
   options.core.suspects = NamesSuspects(window);
+  options.core.parks = options.policy.reject == RejectPolicy::kPark;
   options.policy.window = window != nullptr;
   if (window != nullptr) {
     options.policy.level = window->capabilities().level;

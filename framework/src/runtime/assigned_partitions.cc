@@ -40,6 +40,7 @@ void AssignedPartitions::End(PartitionId id) {
   if (poll_.history_thread) {
     poll_.history_thread->ForgetRaise(id);  // made later, it would refuse the next owner
   }
+  poll_.source->EndParked(id);
   partitions_[id].held = false;
   held_--;
 }

@@ -146,6 +146,9 @@ bool PollLoop::ReadFrom(PartitionId partition) {
   if (credit < useful) {
     return false;  // an unread queue costs nothing
   }
+  if (!redrives_.Known(partition)) {
+    return false;
+  }
   const bool behind = poll_.catch_up && poll_.catch_up->Busy(partition);
   if (behind && poll_.catch_up->Waits(partition, poll_.core.Status(partition).owner_epoch,
                                       poll_.now, poll_.released)) {
@@ -156,8 +159,10 @@ bool PollLoop::ReadFrom(PartitionId partition) {
     CatchUpOverdue(partition);
     return false;
   }
+  // Not before the window knows what was done meanwhile.
+  const bool redriven = !behind && redrives_.Admit(partition);
   arrivals_.clear();
-  const uint32_t most = std::min(credit, kReadAtOnce);
+  const uint32_t most = std::min(poll_.core.Credit(partition), kReadAtOnce);
   if (behind) {
     poll_.catch_up->GiveBehind(partition, most, arrivals_);
   }
@@ -167,7 +172,7 @@ bool PollLoop::ReadFrom(PartitionId partition) {
       poll_.catch_up->ReadTo(partition, end, poll_.now);
     }
     poll_.core.ReadTo(partition, end);
-    return false;
+    return redriven;
   }
   if (behind) {
     poll_.catch_up->Take(partition, poll_.core.Status(partition).owner_epoch, arrivals_, poll_.now,

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "group_events.h"
+#include "redrives.h"
 
 namespace oncemq {
 
@@ -56,6 +57,7 @@ class PollLoop {
   WorkerPool pool_{poll_, partitions_};
   RunReporter reporter_{poll_, partitions_, pool_};
   CommitFlight flight_{poll_, partitions_};
+  Redrives redrives_{poll_, partitions_};
   GroupEvents group_{poll_, partitions_, flight_, pool_, reporter_};
   size_t first_ = 0;  // where the next round begins to read
 

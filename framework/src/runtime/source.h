@@ -3,6 +3,7 @@
 // scripted one serves the tests.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -101,6 +102,21 @@ class Source {
   // group has stored by then. Nothing more is read or committed before; the end of a commit that is
   // under way comes first. Precondition: the core has let go of it, as of a lost one.
   virtual void AssignAnew(PartitionId partition) = 0;
+
+  // What the park topic has of a partition, before anything of it is admitted under this ownership,
+  // and its offsets from `frontier` on. kUnavailable: it is not known yet, and asked for. By itself:
+  // there is no such topic.
+  virtual Result<ParkedMessages> Parked(PartitionId /*partition*/, OwnerEpoch /*owner*/,
+                                        int64_t /*frontier*/) {
+    return ParkedMessages{};
+  }
+  // Appends at most `most` messages of the park topic that are to be run. finished(offset): the
+  // message's own delivery is over.
+  virtual void ReadRedriven(PartitionId /*partition*/, uint32_t /*most*/,
+                            const std::function<bool(int64_t)>& /*finished*/,
+                            std::vector<RedrivenArrival>& /*arrivals*/) {}
+  // Parked() has to be asked anew.
+  virtual void EndParked(PartitionId /*partition*/) {}
 
   // Partitions that wait for Prepare() are asked about again by the next Serve().
   virtual void RetryPrepare() {}

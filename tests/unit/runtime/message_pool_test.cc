@@ -14,7 +14,7 @@ TEST(MessagePool, TheIdIsACopyOfAnyLength) {
   for (const size_t size : {0, 1, 48, 49, 1024}) {
     std::string original(size, 'i');
     std::string_view id = original;
-    HeldMessage* const held = pool.Take(nullptr, id);
+    HeldMessage* const held = pool.Take(MessageRef(), id);
     original.assign(size, 'x');
     EXPECT_EQ(id, std::string(size, 'i'));
     pool.Return(held);
@@ -26,13 +26,13 @@ TEST(MessagePool, PlacesAreApartWhileTheyAreTaken) {
   std::set<HeldMessage*> taken;
   for (int i = 0; i < 5000; i++) {
     std::string_view id = "id";
-    EXPECT_TRUE(taken.insert(pool.Take(nullptr, id)).second);
+    EXPECT_TRUE(taken.insert(pool.Take(MessageRef(), id)).second);
   }
   for (HeldMessage* held : taken) {
     pool.Return(held);
   }
   std::string_view id = "again";
-  EXPECT_TRUE(taken.contains(pool.Take(nullptr, id))) << "a place is used again";
+  EXPECT_TRUE(taken.contains(pool.Take(MessageRef(), id))) << "a place is used again";
 }
 
 }  // namespace

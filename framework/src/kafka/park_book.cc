@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "park_book.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace oncemq {
+
+void ParkBook::Apply(const ParkRecord& record, std::optional<uint64_t> key) {
+  next_ = record.place + 1;
+  if (record.owner != 0 && record.owner < owner_) {
+    return;
+  }
+  owner_ = std::max(owner_, record.owner);
+  const auto found = entries_.find(record.offset);
+  const bool known = found != entries_.end();
+  Chain* const chain = known ? &chains_[found->second.chain] : nullptr;
+  switch (record.kind) {
+    case ParkKind::kParked:
+    case ParkKind::kFollows:
+      if (!known && record.offset >= 0) {
+        const ChainName name{key.has_value(),
+                             key.value_or(static_cast<uint64_t>(record.offset))};
+        entries_[record.offset] = {.place = record.place,
+                                   .chain = name,
+                                   .follows = record.kind == ParkKind::kFollows,
+                                   .first = record.first,
+                                   .attempts = record.attempts,
+                                   .why = record.why};
+        chains_[name].places[record.place] = record.offset;
+        NoteDue(name);
+      }
+      break;
+    case ParkKind::kAgain:
+      if (known) {
+        found->second.redrives++;
+        found->second.attempts += record.attempts;
+        found->second.why = record.why;
+        chain->command = -1;
+        NoteDue(found->second.chain);
+      }
+      break;
+    case ParkKind::kEnded:
+    case ParkKind::kDropped:
+      if (known) {
+        End(record.offset);
+      }
+      break;
+    case ParkKind::kRedrive:
+      if (known && chain->command < 0 && chain->places.begin()->second == record.offset) {
+        chain->command = record.place;
+        chain->handed = -1;
+        chain->run = record.run;
+        NoteDue(found->second.chain);
+      }
+      break;
+    case ParkKind::kDrop:
+      if (known) {
+        chain->drops.insert(record.offset);
+        NoteDue(found->second.chain);
+      }
+      break;
+    case ParkKind::kCancel:
+      for (auto& [name, its] : chains_) {
+        if (its.command >= 0 && its.run == record.run) {
+          its.command = -1;
+          NoteDue(name);
+        }
+      }
+      break;
+    case ParkKind::kPassed:
+    case ParkKind::kOwner:
+      break;
+  }
+}
+
+void ParkBook::End(int64_t offset) {
+  const auto entry = entries_.find(offset);
+  const ChainName name = entry->second.chain;
+  Chain& chain = chains_[name];
+  chain.places.erase(entry->second.place);
+  chain.drops.erase(offset);
+  entries_.erase(entry);
+  NoteDue(name);
+  if (chain.places.empty()) {
+    chains_.erase(name);
+  }
+}
+
+// A drop waits for the redrive under way, which may have its message in hand. Behind messages that
+// are still in hand no earlier one is handed out.
+int64_t ParkBook::NextPlace(const ChainName& name, const Chain& chain) const {
+  const auto in_hand_from = [&](int64_t place) {
+    return std::ranges::any_of(in_hand_, [&](const auto& one) {
+      return one.second.chain == name && one.second.place >= place;
+    });
+  };
+  if (chain.command >= 0) {
+    const auto next = chain.places.upper_bound(chain.handed);
+    return next == chain.places.end() || in_hand_from(next->first) ? -1 : next->first;
+  }
+  const auto dropped = std::ranges::find_if(
+      chain.places, [&](const auto& place) { return chain.drops.contains(place.second); });
+  return dropped == chain.places.end() || in_hand_from(0) ? -1 : dropped->first;
+}
+
+void ParkBook::NoteDue(const ChainName& name) {
+  Chain& chain = chains_.at(name);
+  const int64_t next = NextPlace(name, chain);
+  if (next != chain.due) {
+    due_.erase(std::exchange(chain.due, next));
+    if (next >= 0) {
+      due_[next] = name;
+    }
+  }
+}
+
+std::optional<ParkBook::Due> ParkBook::DueAt(int64_t place) const {
+  const auto due = due_.find(place);
+  if (due == due_.end()) {
+    return std::nullopt;
+  }
+  const Chain& chain = chains_.at(due->second);
+  return Due{chain.places.at(place), chain.command < 0};
+}
+
+void ParkBook::HandOut(int64_t offset) {
+  const Entry& entry = entries_.at(offset);
+  in_hand_[offset] = {entry.place, entry.chain};
+  chains_.at(entry.chain).handed = entry.place;
+  NoteDue(entry.chain);
+}
+
+bool ParkBook::Wants(int64_t offset) const {
+  const auto entry = entries_.find(offset);
+  if (entry == entries_.end()) {
+    return false;
+  }
+  const Chain& chain = chains_.at(entry->second.chain);
+  return chain.command >= 0 || chain.drops.contains(offset);
+}
+
+void ParkBook::TakeBack(int64_t offset) {
+  const auto handed = in_hand_.find(offset);
+  if (handed == in_hand_.end()) {
+    return;
+  }
+  const Handed was = handed->second;
+  in_hand_.erase(handed);
+  const auto chain = chains_.find(was.chain);
+  if (chain == chains_.end()) {
+    return;
+  }
+  if (chain->second.places.contains(was.place)) {
+    chain->second.handed = std::min(chain->second.handed, was.place - 1);
+  }
+  NoteDue(was.chain);
+}
+
+}  // namespace oncemq

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// ParkBook: which messages of a partition are parked, by the records of its park topic in their
+// order. Every reader that has come as far has the same book (rules 38 to 40).
+//
+//   book.Apply(record, key);
+//   book.Next(chain);   // its next message to hand out
+//
+// **Promise:** a message is in the book once. Those of one key are a chain, in the order of their
+// parking, and are handed out in that order. The record of an owner counts for nothing after a
+// later owner has begun.
+//
+// **Limits:** about 150 bytes for each parked message.
+//
+// **Thread safety:** none. No I/O.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "park_record.h"
+
+namespace oncemq {
+
+class ParkBook {
+ public:
+  // A key by its hash, or a message without one by its offset.
+  struct ChainName {
+    bool keyed = false;
+    uint64_t value = 0;
+    auto operator<=>(const ChainName&) const = default;
+  };
+  struct Entry {
+    int64_t place = 0;
+    ChainName chain;
+    bool follows = false;
+    bool first = false;
+    uint32_t attempts = 0;  // of its handler, in all
+    uint32_t redrives = 0;  // that were refused again
+    std::string why;        // of the last refusal
+  };
+  struct Chain {
+    std::map<int64_t, int64_t> places;  // of its entries, with their offsets
+    int64_t command = -1;               // place of the redrive under way; -1: none
+    std::string run;                    // of that
+    std::set<int64_t> drops;            // offsets to be dropped
+    int64_t handed = -1;                // entries up to this place were handed out
+    int64_t due = -1;                   // the next place to hand out; -1: none
+  };
+
+  // `key`: hash of the record's key; nothing: it has none.
+  void Apply(const ParkRecord& record, std::optional<uint64_t> key);
+
+  // By offset in the source.
+  const std::map<int64_t, Entry>& entries() const { return entries_; }
+  const std::map<ChainName, Chain>& chains() const { return chains_; }
+  // One above the last record.
+  int64_t next() const { return next_; }
+  // The last one that has begun.
+  OwnerEpoch owner() const { return owner_; }
+
+  // What a partition hands out.
+  struct Due {
+    int64_t offset = 0;
+    bool drop = false;
+  };
+  // The message at the place, if it is the next one of a chain that is redriven, or is to be
+  // dropped.
+  std::optional<Due> DueAt(int64_t place) const;
+  // The lowest place with such a message. Nothing: there is none.
+  std::optional<int64_t> FirstDue() const {
+    return due_.empty() ? std::nullopt : std::optional(due_.begin()->first);
+  }
+  void HandOut(int64_t offset);
+  // Whether what was handed out is still wanted.
+  bool Wants(int64_t offset) const;
+  // It was handed out, and its delivery is over. If it is still parked, it may be handed out again.
+  void TakeBack(int64_t offset);
+
+ private:
+  int64_t NextPlace(const ChainName& name, const Chain& chain) const;
+  void NoteDue(const ChainName& name);
+  void End(int64_t offset);
+
+  std::map<int64_t, Entry> entries_;
+  std::map<ChainName, Chain> chains_;
+  std::map<int64_t, ChainName> due_;  // by place
+  struct Handed {
+    int64_t place = 0;
+    ChainName chain;
+  };
+  std::map<int64_t, Handed> in_hand_;  // by offset
+  OwnerEpoch owner_ = 0;
+  int64_t next_ = 0;
+};
+
+}  // namespace oncemq

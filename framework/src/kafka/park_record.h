@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// A record of a park topic: an entry with its message, what became of one, or a command. The bytes
+// are in docs/formats.md.
+#pragma once
+
+#include <librdkafka/rdkafka.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "oncemq/dedup/window.h"
+#include "oncemq/framework/handler.h"
+
+namespace oncemq {
+
+enum class ParkKind : uint8_t {
+  // Entries.
+  kParked,
+  kFollows,  // an earlier message of its key was parked
+  kPassed,   // handled without an id; without a body
+  // What became of an entry, from the owner of the partition.
+  kAgain,  // redriven, and refused again
+  kEnded,  // redriven, and done
+  kDropped,
+  // An owner has begun: the records of earlier ones that come after it count for nothing.
+  kOwner,
+  // Commands, from a tool.
+  kRedrive,
+  kDrop,
+  kCancel,  // the redrives of a run that have not begun
+};
+std::string_view ToString(ParkKind kind);
+constexpr bool IsEntry(ParkKind kind) {
+  return kind <= ParkKind::kPassed;
+}
+
+struct ParkRecord {
+  ParkKind kind = ParkKind::kParked;
+  int64_t place = 0;    // in the park topic
+  int64_t offset = -1;  // of its message in the source; -1: none
+  OwnerEpoch owner = 0;
+  bool first = false;  // no owner had come as far before
+  uint32_t attempts = 0;
+  std::string id;
+  std::string why;
+  std::string run;  // of a command
+};
+
+using ParkHeaders = std::vector<std::pair<std::string, std::optional<std::string>>>;
+
+// Nothing: it is not ours. `own` gets the headers of its message.
+std::optional<ParkRecord> ReadParkRecord(const rd_kafka_message_t& record,
+                                         ParkHeaders* own = nullptr);
+
+// The headers of an entry, behind those of its message.
+ParkHeaders EntryHeaders(const ParkRecord& record, const Message& message,
+                         std::string_view group);
+// Those of any other record.
+ParkHeaders OtherHeaders(const ParkRecord& record);
+
+}  // namespace oncemq
