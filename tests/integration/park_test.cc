@@ -94,7 +94,6 @@ TEST_F(KafkaPark, AnEntryIsTheWholeMessage) {
   EXPECT_EQ(entry.id, "bad");
   EXPECT_EQ(entry.why, "not a payment");
   EXPECT_EQ(entry.timestamp_ms, 1'700'000'000'123);
-  EXPECT_FALSE(entry.passed);
   EXPECT_EQ(entry.key, binary);
   EXPECT_EQ(entry.value, "a payment");
   const auto text = [](std::string value) { return std::optional(std::move(value)); };
@@ -109,7 +108,7 @@ TEST_F(KafkaPark, AMessageIsParkedAtTheEndOfItsAttemptsAndSoIsOneThatCannotBeRea
   TestProducer producer(bootstrap_);
   SendOne(producer, "down", "k", "1");
   producer.Send({.topic = topic_, .key = "k", .value = "2"});  // no id
-  SendOne(producer, "good", "k", "3");
+  SendOne(producer, "good", "m", "3");
   producer.Flush();
   RuntimeOptions options = Parking();
   options.policy.retry.attempts = 3;
@@ -120,13 +119,37 @@ TEST_F(KafkaPark, AMessageIsParkedAtTheEndOfItsAttemptsAndSoIsOneThatCannotBeRea
   EXPECT_EQ(calls_["down"], 3);
   const std::vector<ParkedEntry> entries = Parked();
   ASSERT_EQ(entries.size(), 2u);
-  // No handler waits for the one without an id.
-  EXPECT_THAT(entries[0].why, HasSubstr("the message has no id"));
-  EXPECT_EQ(entries[0].value, "2");
-  EXPECT_EQ(entries[0].attempts, 0u);
-  EXPECT_EQ(entries[1].why, "gave up after 3 attempts: the ledger is closed");
-  EXPECT_EQ(entries[1].value, "1");
-  EXPECT_EQ(entries[1].attempts, 3u);
+  EXPECT_EQ(entries[0].why, "gave up after 3 attempts: the ledger is closed");
+  EXPECT_EQ(entries[0].value, "1");
+  EXPECT_EQ(entries[0].attempts, 3u);
+  EXPECT_THAT(entries[1].why, HasSubstr("the message has no id"));
+  EXPECT_EQ(entries[1].value, "2");
+  EXPECT_EQ(entries[1].attempts, 0u);
+}
+
+TEST_F(KafkaPark, TheLaterMessagesOfAParkedKeyFollowItAlsoUnderTheNextOwner) {
+  CreateTopic(1);
+  CreatePark();
+  TestProducer producer(bootstrap_);
+  for (int owner = 0; owner < 2; owner++) {
+    const std::string round = std::to_string(owner);
+    SendOne(producer, owner == 0 ? "bad" : "fine", "k", round);
+    SendOne(producer, "k" + round, "k", round);
+    SendOne(producer, "other" + round, "l", round);
+    producer.Flush();
+    RunningMember member(Parking(), window_.get(), Picky());
+    ASSERT_TRUE(Eventually(seconds(30), [&] { return CommittedAt() == 3 * (owner + 1); }));
+    EXPECT_EQ(member.Stop().counts.parked, 2);
+    ASSERT_TRUE(admin_->WaitUntilEmpty(group_, seconds(20)));
+  }
+  EXPECT_EQ(calls_["other0"] + calls_["other1"], 2);
+  EXPECT_EQ(calls_["k0"] + calls_["fine"] + calls_["k1"], 0);
+  std::vector<std::string> ids;
+  for (const ParkedEntry& entry : Parked()) {
+    ids.push_back(entry.id);
+    EXPECT_EQ(entry.head, 0) << entry.id;
+  }
+  EXPECT_THAT(ids, ElementsAre("bad", "k0", "fine", "k1"));
 }
 
 TEST_F(KafkaPark, ACopyOfAParkedMessageFollowsIt) {
@@ -146,7 +169,7 @@ TEST_F(KafkaPark, ACopyOfAParkedMessageFollowsIt) {
   EXPECT_EQ(Parked().size(), 1u);
 }
 
-// Without a window nothing tells that the first owner has parked it.
+// Without a window only the topic tells that the first owner has parked it.
 TEST_F(KafkaPark, AMessageThatIsParkedTwiceIsOneEntry) {
   CreateTopic(1);
   CreatePark();
@@ -157,7 +180,8 @@ TEST_F(KafkaPark, AMessageThatIsParkedTwiceIsOneEntry) {
     ASSERT_TRUE(Eventually(seconds(30), [&] { return CommittedAt() == 1; }));
     member.Stop();
     ASSERT_TRUE(admin_->WaitUntilEmpty(group_, seconds(20)));
-    EXPECT_EQ(admin_->QueryWatermarks(topic_ + ".park", 0).high, owner + 1);
+    // Each owner says that it has begun.
+    EXPECT_EQ(admin_->QueryWatermarks(topic_ + ".park", 0).high, owner + 2);
     EXPECT_EQ(Parked().size(), 1u);
     if (owner == 0) {
       admin_->AlterOffsets(group_, topic_, {{0, 0}});

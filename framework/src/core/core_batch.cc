@@ -84,6 +84,12 @@ uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, MessageBatch& batch
     if (delivery.alone && slot != lane.head) {
       break;
     }
+    const Stage stage = delivery.carried.stage;
+    const bool refused = stage == Stage::kRejecting || stage == Stage::kRecorded;
+    const bool holds_back = options_.parks && !parked && refused;
+    if (holds_back && batch.items.size() > begin) [[unlikely]] {
+      break;  // recorded now, it would have those before it follow
+    }
     // The redriven ones first; whether the others follow is known once these have ended.
     const bool redriven = delivery.carried.redriven;
     if (batch.items.size() > begin && !redriven && batch.items.back().redriven) {
@@ -146,9 +152,7 @@ uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, MessageBatch& batch
     if (slot != kNoIndex) {
       __builtin_prefetch(&slab_[slot], 1);
     }
-    const Stage stage = delivery.carried.stage;
-    const bool refused = stage == Stage::kRejecting || stage == Stage::kRecorded;
-    if (options_.parks && !parked && refused) [[unlikely]] {
+    if (holds_back) [[unlikely]] {
       break;  // the next ones follow it
     }
   }

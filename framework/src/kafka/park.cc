@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oncemq/framework/park.h"
 
-#include <algorithm>
-#include <charconv>
-#include <map>
-#include <set>
 
 #include "broker_error.h"
 #include "client_config.h"
-#include "detached_message.h"
+#include "park_book.h"
 #include "rdkafka_ptr.h"
 #include "topic_configs.h"
 
@@ -16,13 +12,11 @@ namespace oncemq {
 namespace {
 
 using NewTopicPtr = std::unique_ptr<rd_kafka_NewTopic_t, DestroyedBy<rd_kafka_NewTopic_destroy>>;
-using RecordPtr = std::unique_ptr<rd_kafka_message_t, DestroyedBy<rd_kafka_message_destroy>>;
 
 Error Unfit(std::string why) {
   return {Code::kInvalid, Effect::kNone, std::move(why)};
 }
 
-constexpr std::string_view kFirstParkHeader = "__dlq.errors.topic";
 // With these a topic forgets nothing by itself.
 constexpr std::pair<const char*, const char*> kKeepAll[] = {
     {"cleanup.policy", "delete"}, {"retention.ms", "-1"}, {"retention.bytes", "-1"}};
@@ -111,64 +105,24 @@ Status CheckFit(rd_kafka_t* client, const TopicShape& park, int source_partition
   return {};
 }
 
-int64_t NumberOf(std::string_view text) {
-  int64_t number = -1;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
-}
-
 std::optional<std::string> BytesOf(const void* bytes, size_t size) {
   return bytes == nullptr ? std::nullopt
                           : std::optional(std::string(static_cast<const char*>(bytes), size));
 }
 
-// Nothing for a foreign record. A message with an earlier parking has such headers of its own.
-std::optional<ParkedEntry> EntryOf(const rd_kafka_message_t& record) {
-  rd_kafka_headers_t* headers = nullptr;
-  if (rd_kafka_message_headers(&record, &headers) != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    return std::nullopt;
-  }
-  ParkedEntry entry{.park_offset = record.offset};
-  std::map<std::string_view, std::string_view> ours;
-  size_t own = 0;
-  ForEachHeader(headers, [&](const MessageHeader& header) {
-    if (header.name == kFirstParkHeader) {
-      own = entry.headers.size();
-      ours.clear();
-    }
-    ours[header.name] = header.value.value_or("");
-    entry.headers.emplace_back(header.name, header.value);
-  });
-  const std::string_view outcome = ours[kParkHeader];
-  if (outcome != kParkedEntry && outcome != kPassedEntry) {
-    return std::nullopt;
-  }
-  entry.headers.resize(own);
-  entry.passed = outcome == kPassedEntry;
-  entry.topic = ours[kFirstParkHeader];
-  entry.partition = static_cast<int32_t>(NumberOf(ours["__dlq.errors.partition"]));
-  entry.offset = NumberOf(ours["__dlq.errors.offset"]);
-  entry.attempts = static_cast<uint32_t>(
-      std::clamp<int64_t>(NumberOf(ours["__dlq.errors.delivery.count"]), 0, UINT32_MAX));
-  entry.why = ours["__dlq.errors.message"];
-  entry.id = ours[kParkIdHeader];
-  entry.timestamp_ms = rd_kafka_message_timestamp(&record, nullptr);
-  entry.key = BytesOf(record.key, record.key_len);
-  entry.value = BytesOf(record.payload, record.len);
-  return entry;
-}
-
-// One partition from its begin to its present end.
+// The records of one park topic.
 class ParkReader {
  public:
-  ParkReader(rd_kafka_t* client, const std::string& topic, milliseconds within)
-      : client_(client),
-        topic_(topic),
-        within_(within),
-        handle_(rd_kafka_topic_new(client, topic.c_str(), nullptr)) {}
+  using Take = std::function<bool(const rd_kafka_message_t&)>;
 
-  // False: `take` has seen enough.
-  Result<bool> Read(int32_t partition, const std::function<bool(const ParkedEntry&)>& take) {
+  ParkReader(rd_kafka_t* client, const std::string& source, milliseconds within)
+      : client_(client),
+        topic_(ParkTopicOf(source)),
+        within_(within),
+        handle_(rd_kafka_topic_new(client, topic_.c_str(), nullptr)) {}
+
+  // One partition from its begin to its present end. False: `take` has seen enough.
+  Result<bool> Read(int32_t partition, const Take& take) {
     int64_t begin = 0;
     int64_t end = 0;
     const auto marks = rd_kafka_query_watermark_offsets(client_, topic_.c_str(), partition, &begin,
@@ -188,9 +142,7 @@ class ParkReader {
   }
 
  private:
-  Result<bool> ReadTo(int32_t partition, int64_t end,
-                      const std::function<bool(const ParkedEntry&)>& take) {
-    std::set<int64_t> seen;  // the first entry of a message counts
+  Result<bool> ReadTo(int32_t partition, int64_t end, const Take& take) {
     BootTime until = BootNow() + within_;
     for (int64_t next = 0; next < end;) {
       const RecordPtr record(rd_kafka_consume(handle_.get(), partition, 100));
@@ -208,8 +160,7 @@ class ParkReader {
       }
       until = BootNow() + within_;
       next = record->offset + 1;
-      const auto entry = EntryOf(*record);
-      if (entry && seen.insert(entry->offset).second && !take(*entry)) {
+      if (!take(*record)) {
         return false;
       }
     }
@@ -221,6 +172,27 @@ class ParkReader {
   const milliseconds within_;
   const TopicPtr handle_;
 };
+
+// An entry of the book, with what only its record has.
+ParkedEntry EntryOf(const rd_kafka_message_t& record, const std::string& source,
+                    const ParkRecord& read, ParkHeaders own, const ParkBook& book) {
+  const ParkBook::Entry& its = book.entries().at(read.offset);
+  const ParkBook::Chain& chain = book.chains().at(its.chain);
+  return {.topic = source,
+          .partition = record.partition,
+          .offset = read.offset,
+          .park_offset = record.offset,
+          .timestamp_ms = rd_kafka_message_timestamp(&record, nullptr),
+          .id = read.id,
+          .why = its.why,
+          .attempts = its.attempts,
+          .redrives = its.redrives,
+          .head = chain.places.begin()->second,
+          .redriving = chain.command >= 0,
+          .key = BytesOf(record.key, record.key_len),
+          .value = BytesOf(record.payload, record.len),
+          .headers = std::move(own)};
+}
 
 }  // namespace
 
@@ -286,14 +258,30 @@ Status ReadParked(const RuntimeOptions& options, milliseconds within,
     return client.error();
   }
   for (const std::string& source : options.kafka.topics) {
-    const std::string topic = ParkTopicOf(source);
-    const auto shape = ShapeOf(client->get(), topic, within);
+    const auto shape = ShapeOf(client->get(), ParkTopicOf(source), within);
     if (!shape) {
       return shape.error();
     }
-    ParkReader reader(client->get(), topic, within);
+    ParkReader reader(client->get(), source, within);
     for (int32_t partition = 0; partition < shape->partitions; partition++) {
-      const auto goes_on = reader.Read(partition, take);
+      ParkBook book;
+      const auto noted = reader.Read(partition, [&](const rd_kafka_message_t& record) {
+        book.Apply(record, options.null_key);
+        return true;
+      });
+      if (!noted) {
+        return noted.error();
+      }
+      if (book.entries().empty()) {
+        continue;
+      }
+      const auto goes_on = reader.Read(partition, [&](const rd_kafka_message_t& record) {
+        ParkHeaders own;
+        const auto read = ReadParkRecord(record, &own);
+        const auto entry = read ? book.entries().find(read->offset) : book.entries().end();
+        return entry == book.entries().end() || entry->second.place != record.offset ||
+               take(EntryOf(record, source, *read, std::move(own), book));
+      });
       if (!goes_on) {
         return goes_on.error();
       }

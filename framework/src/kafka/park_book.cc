@@ -4,7 +4,25 @@
 #include <algorithm>
 #include <utility>
 
+#include "kafka_message.h"
+#include "oncemq/base/hash.h"
+
 namespace oncemq {
+
+std::optional<ParkRecord> ParkBook::Apply(const rd_kafka_message_t& message, NullKey null_key) {
+  next_ = message.offset + 1;
+  const auto record = ReadParkRecord(message);
+  if (record) {
+    std::optional<uint64_t> key;
+    if (message.key != nullptr) {
+      key = ProcessHash({static_cast<const char*>(message.key), message.key_len});
+    } else if (null_key == NullKey::kOneLane) {
+      key = kNullKeyLane;
+    }
+    Apply(*record, key);
+  }
+  return record;
+}
 
 void ParkBook::Apply(const ParkRecord& record, std::optional<uint64_t> key) {
   next_ = record.place + 1;

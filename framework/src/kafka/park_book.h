@@ -21,6 +21,7 @@
 #include <string>
 #include <utility>
 
+#include "oncemq/framework/runtime.h"
 #include "park_record.h"
 
 namespace oncemq {
@@ -51,6 +52,8 @@ class ParkBook {
     int64_t due = -1;                   // the next place to hand out; -1: none
   };
 
+  // Foreign records only count for next(). Nothing for them.
+  std::optional<ParkRecord> Apply(const rd_kafka_message_t& message, NullKey null_key);
   // `key`: hash of the record's key; nothing: it has none.
   void Apply(const ParkRecord& record, std::optional<uint64_t> key);
 

@@ -28,47 +28,33 @@ void AddHeader(rd_kafka_headers_t* headers, std::string_view name,
                       static_cast<ssize_t>(bytes.size));
 }
 
-template <class Number>
-std::string BigEndian(Number number) {
-  std::string bytes;
-  for (size_t shift = sizeof number * 8; shift > 0; shift -= 8) {
-    bytes += static_cast<char>(static_cast<uint64_t>(number) >> (shift - 8) & 0xff);
+HeadersPtr Packed(const std::vector<MessageHeader>& own, const ParkHeaders& ours) {
+  HeadersPtr headers(rd_kafka_headers_new(own.size() + ours.size()));
+  for (const MessageHeader& header : own) {
+    AddHeader(headers.get(), header.name, header.value);
   }
-  return bytes;
+  for (const auto& [name, value] : ours) {
+    AddHeader(headers.get(), name, value);
+  }
+  return headers;
 }
 
-// The message's own, and those of an entry.
-HeadersPtr ParkHeaders(const Message& message, const JournalEntry& entry,
-                       const std::string& group) {
-  constexpr size_t kOurs = 16;
-  const std::vector<MessageHeader> own = message.headers();
-  HeadersPtr result(rd_kafka_headers_new(own.size() + kOurs));
-  rd_kafka_headers_t* const headers = result.get();
-  for (const MessageHeader& header : own) {
-    AddHeader(headers, header.name, header.value);
+ParkKind KindOf(RecordKind kind) {
+  switch (kind) {
+    case RecordKind::kRefused:
+      return ParkKind::kParked;
+    case RecordKind::kFollows:
+      return ParkKind::kFollows;
+    case RecordKind::kPassed:
+      return ParkKind::kPassed;
+    case RecordKind::kRefusedAgain:
+      return ParkKind::kAgain;
+    case RecordKind::kEnded:
+      return ParkKind::kEnded;
+    case RecordKind::kDropped:
+      return ParkKind::kDropped;
   }
-  const std::string why(entry.why.substr(0, kLongestReason));
-  const std::string topic(message.topic());
-  const int64_t offset = message.offset();
-  // Kafka's own, all text.
-  AddHeader(headers, "__dlq.errors.topic", topic);
-  AddHeader(headers, "__dlq.errors.partition", std::to_string(message.partition()));
-  AddHeader(headers, "__dlq.errors.offset", std::to_string(offset));
-  AddHeader(headers, "__dlq.errors.group", group);
-  AddHeader(headers, "__dlq.errors.delivery.count", std::to_string(entry.attempts));
-  AddHeader(headers, "__dlq.errors.message", why);
-  // Spring's, numbers in network order.
-  AddHeader(headers, "kafka_dlt-original-topic", topic);
-  AddHeader(headers, "kafka_dlt-original-partition", BigEndian(message.partition()));
-  AddHeader(headers, "kafka_dlt-original-offset", BigEndian(offset));
-  AddHeader(headers, "kafka_dlt-original-timestamp", BigEndian(message.timestamp_ms()));
-  AddHeader(headers, "kafka_dlt-original-consumer-group", group);
-  AddHeader(headers, "kafka_dlt-exception-message", why);
-  AddHeader(headers, kParkHeader, entry.kind == RecordKind::kPassed ? kPassedEntry : kParkedEntry);
-  if (!entry.item->id.empty()) {
-    AddHeader(headers, kParkIdHeader, entry.item->id);
-  }
-  return result;
+  return ParkKind::kPassed;
 }
 
 }  // namespace
@@ -102,21 +88,36 @@ Status ParkTopic::Check() {
 }
 
 Status ParkTopic::Send(const JournalEntry& entry, const Message& message, RecordReports& reports) {
-  HeadersPtr headers = ParkHeaders(message, entry, options_.kafka.group);
-  const std::string topic = ParkTopicOf(message.topic());
-  // Handled without an id: there is nothing to come back for.
-  std::optional<std::string_view> value;
-  if (entry.kind != RecordKind::kPassed) {
-    value = message.value();
+  const PartitionName name{std::string(message.topic()), message.partition()};
+  const ParkRecord record{.kind = KindOf(entry.kind),
+                          .offset = message.offset(),
+                          .owner = BegunAs(name, entry.item->owner_epoch),
+                          .first = entry.item->first,
+                          .attempts = entry.attempts,
+                          .id = std::string(entry.item->id),
+                          .why = std::string(entry.why)};
+  Body body{.key = message.key(), .timestamp_ms = message.timestamp_ms()};
+  if (!IsEntry(record.kind)) {
+    return Send(name, body, Packed({}, OtherHeaders(record)), reports);
   }
+  // Handled without an id: there is nothing to come back for.
+  if (record.kind != ParkKind::kPassed) {
+    body.value = message.value();
+  }
+  const ParkHeaders ours = EntryHeaders(record, message, options_.kafka.group);
+  return Send(name, body, Packed(message.headers(), ours), reports);
+}
+
+Status ParkTopic::Send(const PartitionName& name, const Body& body, HeadersPtr headers,
+                       RecordReports& reports) {
+  const std::string topic = ParkTopicOf(name.topic);
   const rd_kafka_vu_t parts[] = {
       {.vtype = RD_KAFKA_VTYPE_TOPIC, .u = {.cstr = topic.c_str()}},
-      {.vtype = RD_KAFKA_VTYPE_PARTITION, .u = {.i32 = message.partition()}},
+      {.vtype = RD_KAFKA_VTYPE_PARTITION, .u = {.i32 = name.partition}},
       {.vtype = RD_KAFKA_VTYPE_MSGFLAGS, .u = {.i = RD_KAFKA_MSG_F_COPY}},
-      {.vtype = RD_KAFKA_VTYPE_KEY, .u = {.mem = BytesOf(message.key())}},
-      {.vtype = RD_KAFKA_VTYPE_VALUE, .u = {.mem = BytesOf(value)}},
-      {.vtype = RD_KAFKA_VTYPE_TIMESTAMP,
-       .u = {.i64 = std::max<int64_t>(message.timestamp_ms(), 0)}},
+      {.vtype = RD_KAFKA_VTYPE_KEY, .u = {.mem = BytesOf(body.key)}},
+      {.vtype = RD_KAFKA_VTYPE_VALUE, .u = {.mem = BytesOf(body.value)}},
+      {.vtype = RD_KAFKA_VTYPE_TIMESTAMP, .u = {.i64 = std::max<int64_t>(body.timestamp_ms, 0)}},
       {.vtype = RD_KAFKA_VTYPE_OPAQUE, .u = {.ptr = reports.opaque()}},
       {.vtype = RD_KAFKA_VTYPE_HEADERS, .u = {.headers = headers.get()}}};
   const ErrorPtr refused(rd_kafka_produceva(producer_.get(), parts, std::size(parts)));
@@ -141,35 +142,108 @@ Status ParkTopic::AwaitReports(RecordReports& reports) {
       continue;
     }
     while (const rd_kafka_message_t* const report = rd_kafka_event_message_next(event.get())) {
+      if (report->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
+        std::string topic = rd_kafka_topic_name(report->rkt);
+        topic.resize(topic.size() - kParkSuffix.size());
+        MutexLock lock(partitions_mutex_);
+        int64_t& last = partitions_[{std::move(topic), report->partition}].last_place;
+        last = std::max(last, report->offset);
+      }
       reports.Add(*report);
     }
   }
   return reports.worst();
 }
 
+Status ParkTopic::Ready() {
+  char why[256];
+  if (rd_kafka_fatal_error(producer_.get(), why, sizeof why) == RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return {};
+  }
+  auto producer = OpenProducer(options_, kAnswerWithin);
+  if (!producer) {
+    return producer.error();
+  }
+  reports_.reset();
+  producer_ = *std::move(producer);
+  reports_.reset(rd_kafka_queue_get_main(producer_.get()));
+  return {};
+}
+
 Result<uint64_t> ParkTopic::Record(std::span<const JournalEntry> entries, MessageView& view) {
   MutexLock lock(mutex_);
-  char why[256];
-  if (rd_kafka_fatal_error(producer_.get(), why, sizeof why) != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    auto producer = OpenProducer(options_, kAnswerWithin);
-    if (!producer) {
-      return producer.error();
-    }
-    reports_.reset();
-    producer_ = *std::move(producer);
-    reports_.reset(rd_kafka_queue_get_main(producer_.get()));
+  if (const Status ready = Ready(); !ready) {
+    return ready.error();
   }
   Status worst;
   RecordReports reports(++records_);
   for (const JournalEntry& entry : entries) {
-    const Status status = Send(entry, view.Show(entry.item->message), reports);
+    const Message& message = view.Show(entry.item->message);
+    if (entry.kind == RecordKind::kRefused || entry.kind == RecordKind::kFollows) {
+      MutexLock partitions_lock(partitions_mutex_);
+      const Partition& its = partitions_[{std::string(message.topic()), message.partition()}];
+      if (its.parked >= options_.park_most) {
+        worst = Error{Code::kFull, Effect::kNone,
+                      std::to_string(its.parked) +
+                          " messages of the partition are parked: redrive or drop some, or raise "
+                          "park.most"};
+        break;
+      }
+    }
+    const Status status = Send(entry, message, reports);
     worst = status ? worst : status;
   }
   const Status reported = AwaitReports(reports);
   if (!reported || !worst) {
-    return (reported ? worst : reported).error();
+    return (worst ? reported : worst).error();
   }
   return uint64_t{0};  // the machine numbers entries by their offsets
+}
+
+Status ParkTopic::RecordOwner(const PartitionName& name, OwnerEpoch owner) {
+  constexpr size_t kKept = 16;
+  MutexLock lock(mutex_);
+  if (const Status ready = Ready(); !ready) {
+    return ready;
+  }
+  RecordReports reports(++records_);
+  const ParkRecord record{.kind = ParkKind::kOwner, .owner = owner};
+  if (const Status sent = Send(name, {}, Packed({}, OtherHeaders(record)), reports); !sent) {
+    return sent;
+  }
+  if (const Status reported = AwaitReports(reports); !reported) {
+    return reported;
+  }
+  MutexLock partitions_lock(partitions_mutex_);
+  std::set<OwnerEpoch>& owners = partitions_[{name.topic, name.partition}].owners;
+  owners.insert(owner);
+  if (owners.size() > kKept) {
+    owners.erase(owners.begin());
+  }
+  return {};
+}
+
+// Within an assignment the ownership may be raised anew, and messages of both be under way.
+OwnerEpoch ParkTopic::BegunAs(const PartitionName& name, OwnerEpoch owner) const {
+  MutexLock lock(partitions_mutex_);
+  const auto found = partitions_.find({name.topic, name.partition});
+  if (found == partitions_.end()) {
+    return owner;
+  }
+  const std::set<OwnerEpoch>& owners = found->second.owners;
+  const auto above = owners.upper_bound(owner);
+  return above == owners.begin() ? owner : *std::prev(above);
+}
+
+int64_t ParkTopic::LastPlace(const PartitionName& name) const {
+  MutexLock lock(partitions_mutex_);
+  const auto found = partitions_.find({name.topic, name.partition});
+  return found == partitions_.end() ? -1 : found->second.last_place;
+}
+
+void ParkTopic::NoteParked(const PartitionName& name, size_t messages) {
+  MutexLock lock(partitions_mutex_);
+  partitions_[{name.topic, name.partition}].parked = messages;
 }
 
 }  // namespace oncemq

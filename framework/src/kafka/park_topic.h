@@ -16,7 +16,9 @@
 #include "oncemq/base/mutex.h"
 #include "oncemq/framework/runtime.h"
 #include "outcome_log.h"
+#include "park_record.h"
 #include "rdkafka_ptr.h"
+#include "source.h"
 
 namespace oncemq {
 
@@ -46,21 +48,47 @@ class ParkTopic final : public OutcomeLog {
   void Name(uint32_t /*source*/, const std::string& /*topic*/) override {}
   // kNotFound: a topic is not there. kInvalid: it has another number of partitions, or forgets.
   Status Check() override;
+  // kFull: so many messages of the partition are parked as the options allow.
   Result<uint64_t> Record(std::span<const JournalEntry> entries, MessageView& view) override;
+
+  // An owner begins: from here on the records of earlier ones count for nothing. All that is
+  // written under its later ownerships, within the assignment, has this one.
+  Status RecordOwner(const PartitionName& name, OwnerEpoch owner);
+  // Of the last record of ours in the partition; -1: there was none.
+  int64_t LastPlace(const PartitionName& name) const;
+  // So many messages of the partition are parked.
+  void NoteParked(const PartitionName& name, size_t messages);
 
  private:
   ParkTopic(const RuntimeOptions& options, ClientPtr producer);
 
+  struct Partition {
+    std::set<OwnerEpoch> owners;  // that have begun here, the latest ones
+    int64_t last_place = -1;
+    size_t parked = 0;
+  };
+  struct Body {
+    std::optional<std::string_view> key;
+    std::optional<std::string_view> value;
+    int64_t timestamp_ms = 0;
+  };
+
+  Status Ready() REQUIRES(mutex_);
   Status Send(const JournalEntry& entry, const Message& message, RecordReports& reports)
       REQUIRES(mutex_);
+  Status Send(const PartitionName& name, const Body& body, HeadersPtr headers,
+              RecordReports& reports) REQUIRES(mutex_);
   // Waits for all, and returns the worst.
   Status AwaitReports(RecordReports& reports) REQUIRES(mutex_);
+  OwnerEpoch BegunAs(const PartitionName& name, OwnerEpoch owner) const;
 
   const RuntimeOptions options_;
   Mutex mutex_;
   ClientPtr producer_ GUARDED_BY(mutex_);
   QueuePtr reports_ GUARDED_BY(mutex_);
   uintptr_t records_ GUARDED_BY(mutex_) = 0;
+  mutable Mutex partitions_mutex_;  // the other one is held while a broker is waited for
+  std::map<std::pair<std::string, int32_t>, Partition> partitions_ GUARDED_BY(partitions_mutex_);
 };
 
 }  // namespace oncemq

@@ -7,8 +7,7 @@
 
 #include "broker_error.h"
 #include "client_config.h"
-#include "oncemq/base/hash.h"
-#include "oncemq/base/log.h"
+#include "oncemq/base/outage.h"
 #include "oncemq/base/start_thread.h"
 #include "oncemq/framework/park.h"
 #include "wake_ring.h"
@@ -87,7 +86,7 @@ void ParkWatch::End(PartitionId id) {
   Partition& partition = found->second;
   StopScan(partition);
   if (partition.tailed) {
-    const TopicHandle handle(
+    const TopicPtr handle(
         rd_kafka_topic_new(tail_.get(), ParkTopicOf(partition.name.topic).c_str(), nullptr));
     rd_kafka_consume_stop(handle.get(), partition.name.partition);
   }
@@ -116,8 +115,7 @@ void ParkWatch::Take(PartitionId id, size_t most, const std::function<bool(int64
 
 // Before that, a message that was refused again looks due.
 bool ParkWatch::Knows(const Partition& partition) const {
-  const PartitionName& name = partition.name;
-  return partition.ready && partition.book.next() > topic_.LastPlace(name.topic, name.partition);
+  return partition.ready && partition.book.next() > topic_.LastPlace(partition.name);
 }
 
 void ParkWatch::TakeBack(const PartitionName& name, int64_t offset) {
@@ -161,7 +159,7 @@ bool ParkWatch::TailNew() {
     if (partition.tailed) {
       continue;
     }
-    const TopicHandle handle(
+    const TopicPtr handle(
         rd_kafka_topic_new(tail_.get(), ParkTopicOf(partition.name.topic).c_str(), nullptr));
     partition.tailed =
         rd_kafka_consume_start_queue(handle.get(), partition.name.partition,
@@ -185,7 +183,7 @@ void ParkWatch::BeginNew() {
     }
   }
   for (const auto& [name, owner] : owners) {
-    const Status begun = topic_.RecordOwner(name.topic, name.partition, owner);
+    const Status begun = topic_.RecordOwner(name, owner);
     MutexLock lock(mutex_);
     Partition* const partition = Find(name.topic, name.partition);
     if (partition != nullptr && partition->owner == owner) {
@@ -227,14 +225,6 @@ void ParkWatch::Work() {
   }
 }
 
-std::optional<uint64_t> ParkWatch::KeyOf(const rd_kafka_message_t& record) const {
-  if (record.key != nullptr) {
-    return ProcessHash({static_cast<const char*>(record.key), record.key_len});
-  }
-  return options_.null_key == NullKey::kOneLane ? std::optional<uint64_t>(kNullKeyLane)
-                                                : std::nullopt;
-}
-
 void ParkWatch::Apply(const rd_kafka_message_t& record) {
   std::string_view topic = rd_kafka_topic_name(record.rkt);
   topic.remove_suffix(kParkSuffix.size());
@@ -251,9 +241,8 @@ void ParkWatch::Apply(const rd_kafka_message_t& record) {
   if (record.offset < partition->book.next()) {
     return;  // of an earlier reading
   }
-  const auto read = ReadParkRecord(record);
-  partition->book.Apply(read.value_or(ParkRecord{.kind = ParkKind::kPassed, .place = record.offset}),
-                        KeyOf(record));
+  const auto read = partition->book.Apply(record, options_.null_key);
+  topic_.NoteParked(partition->name, partition->book.entries().size());
   if (!partition->ready && read && read->kind == ParkKind::kOwner &&
       read->owner == partition->owner) {
     partition->ready = true;
@@ -274,7 +263,7 @@ bool ParkWatch::Scan() {
       any = true;
       if (partition.scan == nullptr || *due < partition.scan_at) {
         StopScan(partition);
-        const TopicHandle handle(rd_kafka_topic_new(
+        const TopicPtr handle(rd_kafka_topic_new(
             scanner_.get(), ParkTopicOf(partition.name.topic).c_str(), nullptr));
         partition.scan.reset(rd_kafka_queue_new(scanner_.get()));
         partition.scan_at = *due;
@@ -321,7 +310,7 @@ void ParkWatch::ScanPartition(Partition& partition) {
 
 void ParkWatch::StopScan(Partition& partition) {
   if (partition.scan != nullptr) {
-    const TopicHandle handle(
+    const TopicPtr handle(
         rd_kafka_topic_new(scanner_.get(), ParkTopicOf(partition.name.topic).c_str(), nullptr));
     rd_kafka_consume_stop(handle.get(), partition.name.partition);
     partition.scan.reset();

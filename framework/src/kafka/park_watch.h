@@ -91,7 +91,6 @@ class ParkWatch {
   // Whether the book has all that was written here.
   bool Knows(const Partition& partition) const;
   Partition* Find(std::string_view topic, int32_t partition) REQUIRES(mutex_);
-  std::optional<uint64_t> KeyOf(const rd_kafka_message_t& record) const;
 
   const RuntimeOptions options_;
   ParkTopic& topic_;

@@ -314,6 +314,11 @@ Status CheckPromise(const RuntimeOptions& options, const Window* window) {
   if (options.policy.retry.at_end == AtEnd::kPark && options.policy.reject == RejectPolicy::kStop) {
     return Invalid("at_end: to park messages, a journal or a park topic is needed");
   }
+  if (options.policy.reject == RejectPolicy::kPark && options.core.order == Order::kPartition) {
+    return Invalid(
+        "with the order of the whole partition all that comes after a parked message would be "
+        "parked too: refused messages can only stop it, or go to a journal");
+  }
   return CheckRetryPolicy(options.policy.retry);
 }
 
@@ -338,23 +343,28 @@ bool NamesSuspects(const Window* window) {
   return !window->capabilities().shared || window->capabilities().durable;
 }
 
-// nullptr: nothing is put on record.
-Result<std::unique_ptr<OutcomeLog>> OpenOutcomeLog(const RuntimeOptions& options) {
-  std::unique_ptr<OutcomeLog> log;
+struct Records {
+  std::unique_ptr<OutcomeLog> log;  // nullptr: nothing is put on record
+  ParkTopic* park = nullptr;        // that, where it is one
+};
+
+Result<Records> OpenRecords(const RuntimeOptions& options) {
+  Records records;
   if (options.policy.reject == RejectPolicy::kJournal) {
     auto journal = Journal::Open(options.journal, options.kafka.topics);
     if (!journal) {
       return journal.error();
     }
-    log = *std::move(journal);
+    records.log = *std::move(journal);
   } else if (options.policy.reject == RejectPolicy::kPark) {
     auto topic = ParkTopic::Open(options);
     if (!topic) {
       return topic.error();
     }
-    log = *std::move(topic);
+    records.park = topic->get();
+    records.log = *std::move(topic);
   }
-  return log;
+  return records;
 }
 
 Result<std::unique_ptr<Runtime>> OpenKafkaRuntime(RuntimeOptions options, Window* window,
@@ -390,9 +400,9 @@ Result<std::unique_ptr<Runtime>> OpenKafkaRuntime(RuntimeOptions options, Window
   if (!wake) {
     return wake.error();
   }
-  auto journal = OpenOutcomeLog(options);
-  if (!journal) {
-    return journal.error();
+  auto records = OpenRecords(options);
+  if (!records) {
+    return records.error();
   }
   IdNeeds needs;
   if (window != nullptr) {
@@ -403,13 +413,15 @@ Result<std::unique_ptr<Runtime>> OpenKafkaRuntime(RuntimeOptions options, Window
   if (!locks) {
     return locks.error();
   }
-  auto source = KafkaSource::Open(options, needs, (*wake)->fd(), SystemClock::Instance());
+  auto source = KafkaSource::Open(options, needs, (*wake)->fd(), SystemClock::Instance(),
+                                  records->park);
   if (!source) {
     return source.error();
   }
   return std::unique_ptr<Runtime>(
       std::make_unique<KafkaRuntime>(options, window, std::move(handler), *std::move(wake),
-                                     *std::move(journal), *std::move(source), *std::move(locks)));
+                                     std::move(records->log), *std::move(source),
+                                     *std::move(locks)));
 }
 
 }  // namespace

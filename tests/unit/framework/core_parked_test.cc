@@ -110,6 +110,18 @@ TEST_F(CoreParked, WhatWasRefusedUnreadHoldsBackTheNextOfItsKeyUntilItIsOnRecord
   EXPECT_THAT(Offsets(TakeWith(true)), ElementsAre(1));
 }
 
+TEST_F(CoreParked, WhatWasRefusedUnreadWaitsForThoseBeforeIt) {
+  Give(0);
+  Admit(0, 0, "a");
+  Arrival arrival;
+  arrival.message = &arrival_;
+  arrival.key_hash = ProcessHash("a");
+  arrival.offset = 1;
+  arrival.refusal = "no id";
+  core_.Admit(0, {&arrival, 1});
+  EXPECT_THAT(Offsets(TakeWith(false)), ElementsAre(0));
+}
+
 TEST_F(CoreParked, RedrivenMessagesComeBeforeTheLiveOnesOfTheirKeyWhichThenRun) {
   Give(0, 10);
   core_.SetParked(0, {.keys = {{ProcessHash("a"), 2}}});

@@ -28,8 +28,6 @@ namespace oncemq {
 inline constexpr std::string_view kParkSuffix = ".park";
 // The headers of our own in an entry (docs/formats.md).
 inline constexpr std::string_view kParkHeader = "oncemq-park";
-inline constexpr std::string_view kParkedEntry = "1 parked";
-inline constexpr std::string_view kPassedEntry = "1 passed";
 inline constexpr std::string_view kParkIdHeader = "oncemq-park-id";
 
 std::string ParkTopicOf(std::string_view topic);
@@ -52,14 +50,16 @@ struct ParkedEntry {
   std::string id;
   std::string why;
   uint32_t attempts = 0;
-  bool passed = false;  // handled without an id, and nothing to redrive
+  uint32_t redrives = 0;   // after which it was refused again
+  int64_t head = 0;        // the first one of its key, which the others follow
+  bool redriving = false;  // its key, at present
   std::optional<std::string> key;
   std::optional<std::string> value;
   // Its own, in order.
   std::vector<std::pair<std::string, std::optional<std::string>>> headers;
 };
 
-// All entries up to now, partition by partition in the order of their parking, until `take` returns
+// All that is parked now, partition by partition in the order of its parking, until `take` returns
 // false. Records without our header are passed over.
 Status ReadParked(const RuntimeOptions& options, milliseconds within,
                   const std::function<bool(const ParkedEntry&)>& take);
