@@ -50,6 +50,18 @@ class KafkaPark : public KafkaRuntimeTest {
       return Done{};
     };
   }
+  std::vector<ParkedEntry> Heads() const {
+    std::vector<ParkedEntry> heads = Parked();
+    std::erase_if(heads, [](const ParkedEntry& entry) { return entry.head != entry.offset; });
+    return heads;
+  }
+  ParkProgress Command(ParkCommand::Kind kind, const std::vector<ParkedEntry>& messages,
+                       milliseconds patience = seconds(20)) const {
+    const auto done =
+        CommandParked(Parking(), {.kind = kind, .run = "run"}, messages, patience, {});
+    EXPECT_TRUE(done) << (done ? "" : ToString(done.error()));
+    return done.value_or(ParkProgress{});
+  }
   std::string ErrorOfRun(const RuntimeOptions& options) {
     auto runtime = Runtime::Open(options, window_.get(), Picky());
     EXPECT_TRUE(runtime);
@@ -150,6 +162,95 @@ TEST_F(KafkaPark, TheLaterMessagesOfAParkedKeyFollowItAlsoUnderTheNextOwner) {
     EXPECT_EQ(entry.head, 0) << entry.id;
   }
   EXPECT_THAT(ids, ElementsAre("bad", "k0", "fine", "k1"));
+}
+
+TEST_F(KafkaPark, ARedriveRunsAKeyInOrderAndWhatComesMeanwhileComesAfter) {
+  CreateTopic(1);
+  CreatePark();
+  TestProducer producer(bootstrap_);
+  std::atomic<bool> fixed = false;
+  std::vector<std::string> order;
+  const Handler handler = [&](const Message& message, Context& context) -> Outcome {
+    if (context.id() == "bad" && !fixed) {
+      return Reject{"not a payment"};
+    }
+    EXPECT_EQ(message.topic(), topic_);
+    EXPECT_EQ(message.headers().size(), 1u);
+    order.emplace_back(context.id());
+    effects_.Append(message, context);
+    return Done{};
+  };
+  for (const std::string id : {"bad", "k1", "k2"}) {
+    SendOne(producer, id, "k", id);
+  }
+  producer.Flush();
+  RunningMember member(Parking(), window_.get(), handler);
+  ASSERT_TRUE(Eventually(seconds(30), [&] { return CommittedAt() == 3; }));
+  EXPECT_EQ(Command(ParkCommand::Kind::kRedrive, Heads()).refused_again, 1u);
+  EXPECT_EQ(Parked().size(), 3u);
+  EXPECT_EQ(Parked()[0].redrives, 1u);
+  fixed = true;
+  SendOne(producer, "k3", "k", "k3");
+  producer.Flush();
+  ASSERT_TRUE(Eventually(seconds(30), [&] { return CommittedAt() == 4; }));
+  const ParkProgress progress = Command(ParkCommand::Kind::kRedrive, Heads());
+  EXPECT_EQ(progress.ended, 4u);
+  EXPECT_EQ(progress.open, 0u);
+  EXPECT_TRUE(Parked().empty());
+  SendOne(producer, "k4", "k", "k4");
+  producer.Flush();
+  ASSERT_TRUE(Eventually(seconds(30), [&] { return CommittedAt() == 5; }));
+  member.Stop();
+  EXPECT_THAT(order, ElementsAre("bad", "k1", "k2", "k3", "k4"));
+}
+
+TEST_F(KafkaPark, ADroppedMessageIsGivenUpAndTheNextOneIsTheHead) {
+  CreateTopic(1);
+  CreatePark();
+  TestProducer producer(bootstrap_);
+  for (const std::string id : {"bad", "k1"}) {
+    SendOne(producer, id, "k", id);
+  }
+  producer.Flush();
+  RunningMember member(Parking(), window_.get(), Picky());
+  ASSERT_TRUE(Eventually(seconds(30), [&] { return CommittedAt() == 2; }));
+  EXPECT_EQ(Command(ParkCommand::Kind::kDrop, Heads()).ended, 1u);
+  const std::vector<ParkedEntry> left = Heads();
+  ASSERT_EQ(left.size(), 1u);
+  EXPECT_EQ(left[0].id, "k1");
+  EXPECT_EQ(Command(ParkCommand::Kind::kRedrive, left).ended, 1u);
+  member.Stop();
+  EXPECT_EQ(calls_["bad"], 1);
+  EXPECT_EQ(calls_["k1"], 1);
+}
+
+TEST_F(KafkaPark, ACommandWaitsForAnOwnerAndACancelledOneDoesNotCome) {
+  CreateTopic(1);
+  CreatePark();
+  TestProducer producer(bootstrap_);
+  SendOne(producer, "bad", "k", "1");
+  SendOne(producer, "k1", "k", "2");
+  SendOne(producer, "bad", "l", "1");
+  producer.Flush();
+  {
+    RunningMember member(Parking(), window_.get(), Picky());
+    ASSERT_TRUE(Eventually(seconds(30), [&] { return CommittedAt() == 3; }));
+  }
+  EXPECT_EQ(Command(ParkCommand::Kind::kDrop, Heads(), seconds(1)).open, 1u) << "nobody owns it";
+  {
+    RunningMember member(Parking(), window_.get(), Picky());
+    ASSERT_TRUE(Eventually(seconds(30), [&] { return Parked().size() == 1; }));
+  }
+  ASSERT_EQ(Heads().size(), 1u);
+  EXPECT_EQ(Command(ParkCommand::Kind::kRedrive, Heads(), seconds(1)).open, 1u);
+  Command(ParkCommand::Kind::kCancel, Heads());
+  SendOne(producer, "k2", "k", "3");
+  producer.Flush();
+  RunningMember member(Parking(), window_.get(), Picky());
+  ASSERT_TRUE(Eventually(seconds(30), [&] { return CommittedAt() == 4; }));
+  member.Stop();
+  EXPECT_EQ(Parked().size(), 2u);
+  EXPECT_EQ(calls_["k1"], 0);
 }
 
 TEST_F(KafkaPark, ACopyOfAParkedMessageFollowsIt) {

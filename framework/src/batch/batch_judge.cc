@@ -149,9 +149,11 @@ bool BatchMachine::Judge(size_t i) {
       settlements_[i].text = answer.result;
       return true;
     case ClaimVerdict::kAttached:
+      if (items_[i].redriven) {
+        return Refuse(i, "its id is parked with another message", policy_.reject);
+      }
       Settle(i, FateOnRecord(policy_.reject));
       settlements_[i].attached = true;
-      progress_[i].part = items_[i].redriven ? Part::kEnd : Part::kSettled;
       return true;
     case ClaimVerdict::kInFlight:
       Settle(i, DeliveryFate::kWait, std::max(answer.wait, policy_.store_retry));

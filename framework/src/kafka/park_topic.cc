@@ -200,19 +200,26 @@ Result<uint64_t> ParkTopic::Record(std::span<const JournalEntry> entries, Messag
   return uint64_t{0};  // the machine numbers entries by their offsets
 }
 
-Status ParkTopic::RecordOwner(const PartitionName& name, OwnerEpoch owner) {
-  constexpr size_t kKept = 16;
+Status ParkTopic::RecordCommands(std::span<const Command> commands) {
   MutexLock lock(mutex_);
   if (const Status ready = Ready(); !ready) {
     return ready;
   }
+  Status worst;
   RecordReports reports(++records_);
-  const ParkRecord record{.kind = ParkKind::kOwner, .owner = owner};
-  if (const Status sent = Send(name, {}, Packed({}, OtherHeaders(record)), reports); !sent) {
-    return sent;
+  for (const auto& [name, key, record] : commands) {
+    const Status sent = Send(name, {.key = key}, Packed({}, OtherHeaders(record)), reports);
+    worst = sent ? worst : sent;
   }
-  if (const Status reported = AwaitReports(reports); !reported) {
-    return reported;
+  const Status reported = AwaitReports(reports);
+  return worst ? reported : worst;
+}
+
+Status ParkTopic::RecordOwner(const PartitionName& name, OwnerEpoch owner) {
+  constexpr size_t kKept = 16;
+  const Command begins{name, std::nullopt, {.kind = ParkKind::kOwner, .owner = owner}};
+  if (const Status recorded = RecordCommands({&begins, 1}); !recorded) {
+    return recorded;
   }
   MutexLock partitions_lock(partitions_mutex_);
   std::set<OwnerEpoch>& owners = partitions_[{name.topic, name.partition}].owners;

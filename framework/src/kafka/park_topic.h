@@ -51,6 +51,13 @@ class ParkTopic final : public OutcomeLog {
   // kFull: so many messages of the partition are parked as the options allow.
   Result<uint64_t> Record(std::span<const JournalEntry> entries, MessageView& view) override;
 
+  // A record of a tool, with the key of its message.
+  struct Command {
+    PartitionName name;
+    std::optional<std::string_view> key;
+    ParkRecord record;
+  };
+  Status RecordCommands(std::span<const Command> commands);
   // An owner begins: from here on the records of earlier ones count for nothing. All that is
   // written under its later ownerships, within the assignment, has this one.
   Status RecordOwner(const PartitionName& name, OwnerEpoch owner);

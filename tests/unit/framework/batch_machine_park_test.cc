@@ -102,15 +102,20 @@ TEST_F(BatchMachinePark, ARedrivenMessageClaimsItsEntryAndItsEndIsOnRecordBefore
 
 TEST_F(BatchMachinePark, WhatWasDoneMeanwhileEndsWithoutACall) {
   Redriven(1, "x", 41);
-  Redriven(1, "y", 42);
   Start();
-  Claim({ClaimVerdict::kDuplicate, ClaimVerdict::kAttached});
+  Claim({ClaimVerdict::kDuplicate});
   EXPECT_THAT(Handle(), ElementsAre());
-  EXPECT_THAT(Kinds(), ElementsAre(RecordKind::kEnded, RecordKind::kEnded));
+  EXPECT_THAT(Kinds(), ElementsAre(RecordKind::kEnded));
   machine_->Journaled({}, 0);
   EXPECT_EQ(FateOf(0), DeliveryFate::kSuppressed);
-  EXPECT_EQ(FateOf(1), DeliveryFate::kParked);
-  EXPECT_TRUE(machine_->settlements()[1].attached);
+}
+
+TEST_F(BatchMachinePark, ACopyOfAnotherParkedMessageIsNotDoneAndStays) {
+  Redriven(1, "x", 41);
+  Start();
+  Claim({ClaimVerdict::kAttached});
+  EXPECT_THAT(Handle(), ElementsAre());
+  EXPECT_THAT(Kinds(), ElementsAre(RecordKind::kRefusedAgain));
 }
 
 TEST_F(BatchMachinePark, ARedrivenMessageThatIsRefusedAgainIsParkedUnderItsEntry) {

@@ -2,7 +2,8 @@
 // Park topics: `<topic>.park` keeps what a service refused for good (RejectPolicy::kPark).
 //
 //   CreateParkTopics(options, seconds(10));
-//   ReadParked(options, seconds(10), [](const ParkedEntry& entry) { return Print(entry); });
+//   ReadParked(options, seconds(10), [&](const ParkedEntry& entry) { return heads.Add(entry); });
+//   CommandParked(options, {.run = "after the fix"}, heads, seconds(60), stop);
 //
 // **Promise:** an entry is the whole record: key, value, headers, time. Entries of one message are
 // one entry.
@@ -14,6 +15,8 @@
 
 #include <functional>
 #include <optional>
+#include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -63,5 +66,32 @@ struct ParkedEntry {
 // false. Records without our header are passed over.
 Status ReadParked(const RuntimeOptions& options, milliseconds within,
                   const std::function<bool(const ParkedEntry&)>& take);
+
+// What is to become of parked messages. The owner of their partition does it, on whatever host; the
+// command is a record of the park topic.
+struct ParkCommand {
+  enum class Kind : uint8_t {
+    kRedrive,  // the head and all that follow it are run, in order, through the window
+    kDrop,     // the message is given up; those of its key stay
+    kCancel,   // the redrives of the run end with what is in hand
+  };
+  Kind kind = Kind::kRedrive;
+  std::string run;            // names this run
+  uint32_t per_second = 100;  // commands at most
+};
+
+struct ParkProgress {
+  uint64_t commands = 0;       // sent so far
+  uint64_t ended = 0;          // messages that were done, or dropped
+  uint64_t refused_again = 0;  // heads; those that follow them stay
+  uint64_t open = 0;           // commands without an outcome
+};
+
+// Sends a command for each of the messages, and follows what becomes of them: until all have an
+// outcome, nothing has moved for `patience`, or `stop` is requested. Commands without an outcome
+// stay in force. kRedrive is for heads.
+Result<ParkProgress> CommandParked(const RuntimeOptions& options, const ParkCommand& command,
+                                   std::span<const ParkedEntry> messages, milliseconds patience,
+                                   const std::stop_token& stop);
 
 }  // namespace oncemq
