@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "park_command.h"
 
+#include <algorithm>
 #include <iostream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "exit_code.h"
 #include "oncemq/base/bytes.h"
 #include "oncemq/framework/park.h"
 #include "oncemq/framework/service_file.h"
+#include "oncemq/framework/stop_signals.h"
 #include "safe_json.h"
 #include "units.h"
 
@@ -17,6 +24,8 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr milliseconds kWithin{10'000};
+constexpr uint64_t kMostMessages = 1'000'000;  // of one command
+constexpr uint64_t kMostUncounted = 1'000;
 
 int Failed(const Error& error) {
   std::cerr << SafeText(error.message) << "\n";
@@ -39,8 +48,9 @@ void AddBytes(ordered_json& out, const std::string& name, const std::optional<st
 ordered_json AsJson(const ParkedEntry& entry, bool values) {
   ordered_json out{{"topic", entry.topic},          {"partition", entry.partition},
                    {"offset", entry.offset},        {"park_offset", entry.park_offset},
-                   {"time_ms", entry.timestamp_ms}, {"outcome", entry.passed ? "passed" : "parked"},
-                   {"attempts", entry.attempts}};
+                   {"time_ms", entry.timestamp_ms}, {"head", entry.head},
+                   {"attempts", entry.attempts},    {"redrives", entry.redrives},
+                   {"redriving", entry.redriving}};
   AddBytes(out, "id", entry.id);
   AddBytes(out, "why", entry.why);
   if (values) {
@@ -57,11 +67,147 @@ ordered_json AsJson(const ParkedEntry& entry, bool values) {
   return out;
 }
 
+bool IsHead(const ParkedEntry& entry) {
+  return entry.offset == entry.head;
+}
+
+// A message that follows another one stands under it.
 void Print(const ParkedEntry& entry) {
-  std::cout << FormatTime(std::max<int64_t>(entry.timestamp_ms, 0)) << "  " << SafeText(entry.topic)
-            << " [" << entry.partition << "]  offset " << entry.offset << "  "
-            << (entry.passed ? "passed" : "parked") << "  attempts " << entry.attempts << "  id "
-            << SafeText(entry.id) << "  " << SafeText(entry.why) << "\n";
+  std::cout << (IsHead(entry) ? "" : "  ") << SafeText(entry.topic) << " [" << entry.partition
+            << "]  offset " << entry.offset << "  "
+            << FormatTime(std::max<int64_t>(entry.timestamp_ms, 0)) << "  id "
+            << SafeText(entry.id);
+  if (IsHead(entry)) {
+    std::cout << "  attempts " << entry.attempts << "  redrives " << entry.redrives
+              << (entry.redriving ? "  (being redriven)" : "") << "  " << SafeText(entry.why);
+  }
+  std::cout << "\n";
+}
+
+// A filter of the command line, with its texts read.
+class Filter {
+ public:
+  static Result<Filter> Read(const ParkFilter& said) {
+    Filter filter(said);
+    if (!said.header.empty()) {
+      const size_t equals = said.header.find('=');
+      if (equals == std::string::npos) {
+        return Error{Code::kInvalid, Effect::kNone, "--header takes NAME=VALUE"};
+      }
+      filter.header_ = {said.header.substr(0, equals), said.header.substr(equals + 1)};
+    }
+    const int64_t now = SystemClock::Instance().Wall().micros / 1'000;
+    for (const auto& [text, bound] :
+         {std::pair(&said.older, &filter.before_), std::pair(&said.younger, &filter.after_)}) {
+      const auto age = text->empty() ? milliseconds(0) : ParseDuration(*text);
+      if (!age) {
+        return Error{Code::kInvalid, Effect::kNone, "--older and --younger take a time like 2h"};
+      }
+      *bound = text->empty() ? *bound : now - age->count();
+    }
+    return filter;
+  }
+
+  bool Takes(const ParkedEntry& entry) const {
+    const bool place = (said_.topic.empty() || said_.topic == entry.topic) &&
+                       said_.partition.value_or(entry.partition) == entry.partition &&
+                       said_.offset.value_or(entry.offset) == entry.offset;
+    const bool header =
+        !header_ || std::ranges::find(entry.headers, *header_) != entry.headers.end();
+    return place && header && (!said_.key || said_.key == entry.key) &&
+           entry.why.find(said_.why) != std::string::npos && entry.timestamp_ms <= before_ &&
+           entry.timestamp_ms >= after_;
+  }
+
+ private:
+  explicit Filter(const ParkFilter& said) : said_(said) {}
+
+  ParkFilter said_;
+  std::optional<std::pair<std::string, std::optional<std::string>>> header_;
+  int64_t before_ = INT64_MAX;
+  int64_t after_ = INT64_MIN;
+};
+
+using HeadName = std::tuple<std::string, int32_t, int64_t>;
+
+HeadName HeadOf(const ParkedEntry& entry) {
+  return {entry.topic, entry.partition, entry.head};
+}
+
+// What a filter takes: heads with all that follows them, or each message by itself.
+struct Found {
+  std::vector<ParkedEntry> messages;  // without their bodies, unless these are wanted
+  uint64_t left_out = 0;              // heads that were redriven too often, or are uncertain
+  bool more = false;
+};
+
+Result<Found> Find(const ServiceOptions& options, const ParkArguments& arguments, bool heads,
+                   uint64_t limit) {
+  const auto filter = Filter::Read(arguments.filter);
+  if (!filter) {
+    return filter.error();
+  }
+  const bool opaque = LevelOf(options) == Level::kOpaque && !arguments.rerun_uncertain;
+  const bool sends = !arguments.run.empty() || arguments.go;
+  Found found;
+  std::set<HeadName> taken;
+  const Status read = ReadParked(options.runtime, kWithin, [&](const ParkedEntry& entry) {
+    const bool judged = !heads || IsHead(entry);
+    if (judged ? !filter->Takes(entry) : !taken.contains(HeadOf(entry))) {
+      return true;
+    }
+    if (heads && judged && sends &&
+        (entry.redrives >= arguments.most_redrives || (opaque && entry.attempts > 0))) {
+      found.left_out++;
+      return true;
+    }
+    found.more = found.messages.size() == limit;
+    if (found.more) {
+      return false;
+    }
+    taken.insert(HeadOf(entry));
+    ParkedEntry& kept = found.messages.emplace_back(entry);
+    if (!arguments.values) {
+      kept.value.reset();
+      kept.headers.clear();
+    }
+    return true;
+  });
+  return read ? Result<Found>(std::move(found)) : read.error();
+}
+
+// A line of numbers, as text or as JSON.
+void Say(const ParkArguments& arguments, const ordered_json& numbers) {
+  if (arguments.json) {
+    std::cout << SafeJson(numbers) << "\n";
+    return;
+  }
+  const auto number = [&](const char* name) { return numbers.value(name, uint64_t{0}); };
+  if (!numbers.at("done").get<bool>()) {
+    std::cout << number("messages") << " messages of " << number("heads")
+              << " heads; say --go to do it\n";
+  } else {
+    std::cout << "run " << SafeText(numbers.at("run").get<std::string>()) << ": "
+              << number("commands") << " commands, " << number("ended") << " messages ended, "
+              << number("refused_again") << " heads refused again, " << number("open")
+              << " without an outcome\n";
+  }
+  if (number("left_out") > 0) {
+    std::cout << number("left_out")
+              << " heads left out: redriven too often, or an earlier attempt may have had its "
+                 "effect\n";
+  }
+}
+
+// Those of a key together, in the order of the first ones.
+void SortByHead(std::vector<ParkedEntry>& messages) {
+  std::map<HeadName, size_t> order;
+  for (const ParkedEntry& entry : messages) {
+    order.try_emplace(HeadOf(entry), order.size());
+  }
+  std::ranges::stable_sort(messages, {}, [&](const ParkedEntry& entry) {
+    return order.at(HeadOf(entry));
+  });
 }
 
 }  // namespace
@@ -91,27 +237,75 @@ int ParkListCommand(const ParkArguments& arguments) {
   if (!options) {
     return Failed(options.error());
   }
-  uint64_t count = 0;
-  bool more = false;
-  const Status read = ReadParked(options->runtime, kWithin, [&](const ParkedEntry& entry) {
-    more = count == arguments.limit;
-    if (more) {
-      return false;
-    }
-    count++;
+  auto found = Find(*options, arguments, true, arguments.limit);
+  if (!found) {
+    return Failed(found.error());
+  }
+  SortByHead(found->messages);
+  for (const ParkedEntry& entry : found->messages) {
     arguments.json ? void(std::cout << SafeJson(AsJson(entry, arguments.values)) << "\n")
                    : Print(entry);
-    return true;
-  });
-  if (!read) {
-    return Failed(read.error());
   }
   if (!arguments.json) {
-    std::cout << count << " entries" << (more ? ", and more: say --limit" : "") << "\n";
-  } else if (more) {
+    const auto heads = std::ranges::count_if(found->messages, IsHead);
+    std::cout << found->messages.size() << " messages, " << heads << " of them heads"
+              << (found->more ? ", and more: say --limit" : "") << "\n";
+  } else if (found->more) {
     std::cerr << "there are more: say --limit\n";
   }
   return kExitDone;
+}
+
+int ParkSendCommand(const ParkArguments& arguments, ParkCommand::Kind kind) {
+  const auto options = LoadService(arguments.config);
+  if (!options) {
+    return Failed(options.error());
+  }
+  const auto patience = ParseDuration(arguments.patience);
+  if (!patience) {
+    return Failed({Code::kInvalid, Effect::kNone, "--patience takes a time like 1m"});
+  }
+  StopSignals signals;
+  const bool redrives = kind == ParkCommand::Kind::kRedrive;
+  auto found = Find(*options, arguments, redrives, kMostMessages);
+  if (!found) {
+    return Failed(found.error());
+  }
+  const uint64_t messages = found->messages.size();
+  if (kind == ParkCommand::Kind::kCancel || redrives) {
+    std::erase_if(found->messages, [](const ParkedEntry& entry) { return !IsHead(entry); });
+  }
+  const bool cancels = kind == ParkCommand::Kind::kCancel;
+  if (!arguments.go && !cancels) {
+    Say(arguments, {{"messages", messages},
+                    {"heads", found->messages.size()},
+                    {"left_out", found->left_out},
+                    {"done", false}});
+    return kExitDone;
+  }
+  const bool counted = arguments.count ? *arguments.count == messages : messages <= kMostUncounted;
+  if (!counted && !cancels) {
+    return Failed({Code::kInvalid, Effect::kNone,
+                   "there are " + std::to_string(messages) + " messages: say --count " +
+                       std::to_string(messages)});
+  }
+  ParkCommand command{.kind = kind, .run = arguments.run, .per_second = arguments.per_second};
+  if (command.run.empty()) {
+    command.run = FormatTime(SystemClock::Instance().Wall().micros / 1'000);
+  }
+  const auto done =
+      CommandParked(options->runtime, command, found->messages, *patience, signals.token());
+  if (!done) {
+    return Failed(done.error());
+  }
+  Say(arguments, {{"run", command.run},
+                  {"commands", done->commands},
+                  {"ended", done->ended},
+                  {"refused_again", done->refused_again},
+                  {"open", done->open},
+                  {"left_out", found->left_out},
+                  {"done", true}});
+  return done->refused_again > 0 || done->open > 0 ? kExitParked : kExitDone;
 }
 
 }  // namespace oncemq

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exit codes of a service and of the command. 3 is kept for "done, but messages were parked".
+// The exit codes of a service and of the command.
 #pragma once
 
 namespace oncemq {
@@ -8,6 +8,7 @@ enum ExitCode : int {
   kExitDone = 0,
   kExitFailed = 1,
   kExitUsage = 2,         // wrong arguments, or a configuration that is refused
+  kExitParked = 3,        // done, but some messages are parked still
   kExitVerification = 4,  // the sums of the verdict do not add up
   kExitNothing = 5,       // a run in which no partition has begun
   kExitNoService = 6,     // no service answers at the socket
