@@ -94,7 +94,6 @@ struct ClaimRequest {
   // Where a grant would be told as uncertain: kInFlight with `uncertain`, and nothing changes, so
   // that the late truth of an earlier holder still counts.
   bool not_if_uncertain = false;
-  uint64_t parked_entry = 0;
 };
 
 struct ClaimAnswer {
@@ -132,7 +131,6 @@ struct ReleaseRequest {
   // The handler was called and asks for another attempt. The marker stays open without a holder,
   // with its count of attempts. A release that says neither takes its own attempt back.
   bool failed = false;
-  uint64_t parked_entry = 0;
 };
 
 struct ParkRequest {
