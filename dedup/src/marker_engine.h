@@ -97,8 +97,7 @@ class MarkerEngine {
     for (size_t i = 0; i < requests.size(); i++) {
       const ClaimRequest& request = requests[i];
       const Found at = locate(i);
-      if (OwnershipHolds(request.owner_epoch, owners_.Find(request.at)) && !finished_.Find(at) &&
-          markers_.Find(at.hash, at.id, at.within) == nullptr) {
+      if (OwnershipHolds(request.owner_epoch, owners_.Find(request.at)) && WouldOpen(request, at)) {
         fresh.emplace(request.id, at.hash);
       }
     }
@@ -113,7 +112,8 @@ class MarkerEngine {
                      std::to_string(limits_.max_open)};
   }
 
-  // As for claims: what is parked already, or is not the caller's, needs no room.
+  // As for claims: what is parked already, or was before its record ran, or is not the caller's,
+  // needs no room.
   template <class Locate>
   Status RoomToPark(std::span<const ParkRequest> requests, Locate locate) {
     if (parked_ + requests.size() <= limits_.max_parked) [[likely]] {
@@ -124,7 +124,7 @@ class MarkerEngine {
       const Found at = locate(i);
       const Marker* marker = markers_.Find(at.hash, at.id, at.within);
       if (marker != nullptr && marker->state == MarkerState::kOpen &&
-          marker->token == requests[i].token) {
+          marker->token == requests[i].token && marker->entry != requests[i].entry) {
         fresh.emplace(requests[i].id, at.hash);
       }
     }
@@ -146,7 +146,12 @@ class MarkerEngine {
     if (Marker* marker = markers_.Find(at.hash, at.id, at.within); marker != nullptr) {
       const OwnerRecord* holder = marker->owner_epoch != 0 ? owners_.Find(marker->at) : nullptr;
       const bool cut = rules_.CutToClock(*marker, holder, now_);
+      const bool was_parked = marker->state == MarkerState::kParked;
       rules_.Claim(*marker, request, holder, now_, answer);
+      if (was_parked && marker->state == MarkerState::kOpen) {
+        ONCEMQ_CHECK(parked_ > 0, "each parked id is counted");
+        parked_--;
+      }
       if (cut || answer.answer == ClaimVerdict::kGranted) {
         finished_.Keep(at, *marker);
       }
@@ -206,12 +211,14 @@ class MarkerEngine {
       answer = Made(!finished_.Find(at));
       return;
     }
+    const bool was_open = marker->state == MarkerState::kOpen;
     const MarkerRules::Released released = rules_.Release(*marker, request);
     answer = Made(released != MarkerRules::Released::kRefused);
     if (released == MarkerRules::Released::kErase) {
       finished_.Forget(at, *marker);
       markers_.Erase(at.hash, marker);
-    } else if (released == MarkerRules::Released::kKept) {
+    } else if (released == MarkerRules::Released::kKept && was_open) {
+      parked_ += marker->state == MarkerState::kParked ? 1 : 0;
       finished_.Keep(at, *marker);
       List(at, *marker);
     }
@@ -220,7 +227,7 @@ class MarkerEngine {
   void One(const ParkRequest& request, const Found& at, MarkerChange& answer) {
     Marker* marker = markers_.Find(at.hash, at.id, at.within);
     const bool was_open = marker != nullptr && marker->state == MarkerState::kOpen;
-    const bool made = marker != nullptr && rules_.Park(*marker, request);
+    const bool made = marker != nullptr && rules_.Park(*marker, request, owners_.Find(marker->at));
     if (was_open && made) {
       parked_++;
       finished_.Keep(at, *marker);
@@ -287,6 +294,15 @@ class MarkerEngine {
   size_t parked() const { return parked_; }
 
  private:
+  // Whether a grant of the claim would add to the open ids.
+  bool WouldOpen(const ClaimRequest& request, const Found& at) const {
+    const Marker* marker = markers_.Find(at.hash, at.id, at.within);
+    if (marker == nullptr) {
+      return !finished_.Find(at);
+    }
+    return marker->state == MarkerState::kParked && IsRedrive(*marker, request);
+  }
+
   static constexpr size_t kMostFailed = 65'536;
   struct FailedId {
     std::string id;

@@ -32,6 +32,11 @@ bool Conflicts(uint32_t known, uint32_t claimed) {
   return known != 0 && claimed != 0 && known != claimed;
 }
 
+bool IsRedrive(const Marker& marker, const ClaimRequest& request) {
+  const bool same_record = request.parked_entry != 0 && marker.entry == request.parked_entry;
+  return same_record && marker.at == request.at;
+}
+
 void MarkerRules::Grant(Marker& marker, const ClaimRequest& request, BootTime now,
                         ClaimAnswer& answer) const {
   marker.state = MarkerState::kOpen;
@@ -53,6 +58,12 @@ void MarkerRules::Grant(Marker& marker, const ClaimRequest& request, BootTime no
 
 void MarkerRules::Claim(Marker& marker, const ClaimRequest& request, const OwnerRecord* holder,
                         BootTime now, ClaimAnswer& answer) const {
+  // An operator may have corrected the payload.
+  const bool redrive = IsRedrive(marker, request);
+  if (redrive && marker.state == MarkerState::kParked) {
+    Reopen(marker, request, now, answer);
+    return;
+  }
   if (marker.state != MarkerState::kOpen) {
     if (Conflicts(marker.fingerprint, request.fingerprint)) {
       answer.answer = ClaimVerdict::kConflict;  // no copy of the message on record
@@ -72,7 +83,7 @@ void MarkerRules::Claim(Marker& marker, const ClaimRequest& request, const Owner
     answer.uncertain = marker.uncertain;
     return;
   }
-  if (Conflicts(marker.fingerprint, request.fingerprint)) {
+  if (!redrive && Conflicts(marker.fingerprint, request.fingerprint)) {
     answer.answer = ClaimVerdict::kConflict;
     return;
   }
@@ -90,6 +101,16 @@ void MarkerRules::Claim(Marker& marker, const ClaimRequest& request, const Owner
   }
   marker.uncertain = uncertain;
   Grant(marker, request, now, answer);
+}
+
+void MarkerRules::Reopen(Marker& parked, const ClaimRequest& request, BootTime now,
+                         ClaimAnswer& answer) const {
+  if (parked.uncertain && request.not_if_uncertain) {
+    answer.answer = ClaimVerdict::kInFlight;
+    answer.uncertain = true;
+    return;
+  }
+  Grant(parked, request, now, answer);
 }
 
 bool MarkerRules::CutToClock(Marker& marker, const OwnerRecord* holder, BootTime now) const {
@@ -155,6 +176,9 @@ bool MarkerRules::MayComplete(const Marker& marker, const CompleteRequest& reque
 }
 
 MarkerRules::Released MarkerRules::Release(Marker& marker, const ReleaseRequest& request) const {
+  if (marker.state == MarkerState::kParked && request.parked_entry != 0) {
+    return marker.entry == request.parked_entry ? Released::kKept : Released::kRefused;
+  }
   if (!SameToken(marker, request.token)) {
     return Released::kRefused;
   }
@@ -166,6 +190,13 @@ MarkerRules::Released MarkerRules::Release(Marker& marker, const ReleaseRequest&
   const bool spent = request.uncertain || request.failed;
   if (marker.held && !spent && marker.attempt > 0) {
     marker.attempt--;
+  }
+  if (request.parked_entry != 0) {
+    marker.state = MarkerState::kParked;
+    marker.entry = request.parked_entry;
+    marker.held = false;
+    marker.uncertain = uncertain;
+    return Released::kKept;
   }
   const bool counts = marker.attempt > 0 && marker.at.partition != kNoPartition;
   if (!uncertain && !counts) {
@@ -180,12 +211,16 @@ MarkerRules::Released MarkerRules::Release(Marker& marker, const ReleaseRequest&
   return Released::kKept;
 }
 
-bool MarkerRules::Park(Marker& marker, const ParkRequest& request) const {
+bool MarkerRules::Park(Marker& marker, const ParkRequest& request, const OwnerRecord* owned) const {
   if (marker.state == MarkerState::kParked) {
     return marker.entry == request.entry;
   }
   const bool mine = marker.held && SameToken(marker, request.token);
   if (!mine) {
+    return false;
+  }
+  // The next owner has read the records of parked messages by then, and would not know of this one.
+  if (!OwnershipHolds(marker.owner_epoch, owned)) {
     return false;
   }
   marker.state = MarkerState::kParked;

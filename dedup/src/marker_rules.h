@@ -41,12 +41,14 @@ class MarkerRules {
   enum class Released { kRefused, kErase, kKept };
   Released Release(Marker& marker, const ReleaseRequest& request) const;
 
-  bool Park(Marker& marker, const ParkRequest& request) const;
+  bool Park(Marker& marker, const ParkRequest& request, const OwnerRecord* owned) const;
   bool Renew(Marker& marker, const RenewRequest& request, const OwnerRecord* owned,
              BootTime now) const;
   bool MayRestore(const Marker& marker, const RestoreRequest& request, BootTime now) const;
 
  private:
+  // parked -> open, by IsRedrive().
+  void Reopen(Marker& parked, const ClaimRequest& request, BootTime now, ClaimAnswer& answer) const;
   // `lease`: of the claim; 0: the window's.
   BootTime LeaseEnd(const Marker& marker, milliseconds lease, BootTime now) const;
   // `lease`: of the renewal; 0: the window's.
@@ -64,5 +66,8 @@ class MarkerRules {
 
 // The same id with another payload. A fingerprint that was not taken conflicts with nothing.
 bool Conflicts(uint32_t known, uint32_t claimed);
+
+// A claim for the parked record of the id. Its number stays in the marker while it runs.
+bool IsRedrive(const Marker& marker, const ClaimRequest& request);
 
 }  // namespace oncemq

@@ -25,7 +25,7 @@ struct Marker {
   OwnerEpoch owner_epoch = 0;  // of the claim; 0: nobody's partition
   BootTime lease_end;
   BootTime granted_at;
-  uint64_t entry = 0;  // of the record that a parked id follows
+  uint64_t entry = 0;  // of the record that a parked id follows, also while it runs
   Coordinates at;
   uint32_t attempt = 0;
   uint32_t fingerprint = 0;

@@ -73,6 +73,8 @@ ClaimAnswer ReferenceWindow::ClaimOne(const ClaimRequest& request) {
   const BootTime now = clock_.Boot();
   const bool conflict = marker.fingerprint != 0 && request.fingerprint != 0 &&
                         marker.fingerprint != request.fingerprint;
+  const bool redrive =
+      request.parked_entry != 0 && request.parked_entry == marker.entry && request.at == marker.at;
   switch (marker.state) {
     case MarkerState::kNone:
       marker = Marker{};
@@ -89,6 +91,15 @@ ClaimAnswer ReferenceWindow::ClaimOne(const ClaimRequest& request) {
       return answer;
     case MarkerState::kParked:
     case MarkerState::kHanded:
+      if (redrive && !(marker.uncertain && request.not_if_uncertain)) {
+        Grant(marker, request, answer);
+        return answer;
+      }
+      if (redrive) {
+        answer.answer = ClaimVerdict::kInFlight;
+        answer.uncertain = true;
+        return answer;
+      }
       if (conflict) {
         answer.answer = ClaimVerdict::kConflict;
         return answer;
@@ -108,7 +119,7 @@ ClaimAnswer ReferenceWindow::ClaimOne(const ClaimRequest& request) {
     answer.uncertain = marker.uncertain;
     return answer;
   }
-  if (conflict) {
+  if (conflict && !redrive) {
     answer.answer = ClaimVerdict::kConflict;
     return answer;
   }
@@ -156,12 +167,19 @@ Status ReferenceWindow::Release(std::span<const ReleaseRequest> requests,
     }
     Marker& marker = found->second;
     const bool mine = marker.state == MarkerState::kOpen && marker.token == requests[i].token;
-    answers[i] = Made(mine);
+    const uint64_t entry = requests[i].parked_entry;
+    const bool parked = marker.state == MarkerState::kParked && entry != 0 && marker.entry == entry;
+    answers[i] = Made(mine || parked);
     if (mine) {
       const bool spent = requests[i].uncertain || requests[i].failed;
       marker.attempt -= marker.held && !spent ? 1 : 0;
       marker.uncertain |= requests[i].uncertain;
       marker.held = false;
+      if (entry != 0) {
+        marker.state = MarkerState::kParked;
+        marker.entry = entry;
+        continue;
+      }
       marker.fingerprint = marker.uncertain ? marker.fingerprint : 0;
       const bool counts = marker.attempt > 0 && marker.at.partition != kNoPartition;
       marker.state = marker.uncertain || counts ? MarkerState::kOpen : MarkerState::kNone;
@@ -174,8 +192,8 @@ Status ReferenceWindow::Park(std::span<const ParkRequest> requests,
                              std::span<MarkerChange> answers) {
   for (size_t i = 0; i < requests.size(); i++) {
     Marker& marker = markers_[std::string(requests[i].id)];
-    const bool mine =
-        marker.state == MarkerState::kOpen && marker.held && marker.token == requests[i].token;
+    const bool mine = marker.state == MarkerState::kOpen && marker.held &&
+                      marker.token == requests[i].token && Owns(marker.owner_epoch, marker.at);
     if (mine) {
       marker.state = MarkerState::kParked;
       marker.entry = requests[i].entry;

@@ -35,6 +35,8 @@ ClaimAnswer WindowModel::Claim(const ClaimRequest& request) {
   }
   const bool differs = marker->fingerprint != 0 && request.fingerprint != 0 &&
                        marker->fingerprint != request.fingerprint;
+  const bool redrive = request.parked_entry != 0 && request.parked_entry == marker->entry &&
+                       request.at == marker->at;
   switch (marker->state) {
     case MarkerState::kDone:
       if (differs) {
@@ -45,6 +47,12 @@ ClaimAnswer WindowModel::Claim(const ClaimRequest& request) {
               .result = marker->result};
     case MarkerState::kParked:
     case MarkerState::kHanded:
+      if (redrive && marker->uncertain && request.not_if_uncertain) {
+        return {.answer = ClaimVerdict::kInFlight, .uncertain = true};
+      }
+      if (redrive) {
+        return Grant(*marker, request);
+      }
       if (differs) {
         return {.answer = ClaimVerdict::kConflict};
       }
@@ -60,7 +68,7 @@ ClaimAnswer WindowModel::Claim(const ClaimRequest& request) {
             .uncertain = marker->uncertain,
             .attempt = marker->attempt};
   }
-  if (differs) {
+  if (differs && !redrive) {
     return {.answer = ClaimVerdict::kConflict};
   }
   const microseconds from = marker->held ? HolderEnds(*marker, request) : now_;
@@ -91,6 +99,7 @@ microseconds WindowModel::HolderEnds(const Marker& marker, const ClaimRequest& r
 }
 
 ClaimAnswer WindowModel::Grant(Marker& marker, const ClaimRequest& request) {
+  marker.state = MarkerState::kOpen;
   marker.token = request.token;
   marker.held = true;
   marker.owner_epoch = request.owner_epoch;
@@ -123,6 +132,11 @@ MarkerChange WindowModel::Release(const ReleaseRequest& request) {
   if (Find(request.id) == nullptr) {
     return MarkerChange::kMade;
   }
+  const Marker* marker = Find(request.id);
+  const bool parked = marker->state == MarkerState::kParked && request.parked_entry != 0;
+  if (parked && marker->entry == request.parked_entry) {
+    return MarkerChange::kMade;
+  }
   Marker* open = FindOpen(request.id, request.token);
   if (open == nullptr) {
     return MarkerChange::kFenced;
@@ -132,7 +146,11 @@ MarkerChange WindowModel::Release(const ReleaseRequest& request) {
   }
   open->uncertain = open->uncertain || request.uncertain;
   const bool counts = open->attempt > 0 && open->at.partition != kNoPartition;
-  if (open->uncertain || counts) {
+  if (request.parked_entry != 0) {
+    open->state = MarkerState::kParked;
+    open->entry = request.parked_entry;
+    open->held = false;
+  } else if (open->uncertain || counts) {
     open->held = false;
     open->fingerprint = open->uncertain ? open->fingerprint : 0;
   } else {
@@ -143,7 +161,7 @@ MarkerChange WindowModel::Release(const ReleaseRequest& request) {
 
 MarkerChange WindowModel::Park(const ParkRequest& request) {
   Marker* open = FindOpen(request.id, request.token);
-  if (open != nullptr && open->held) {
+  if (open != nullptr && open->held && !Fenced(open->owner_epoch, open->at)) {
     open->state = MarkerState::kParked;
     open->entry = request.entry;
     return MarkerChange::kMade;

@@ -150,6 +150,29 @@ TEST_F(MemoryWindowTest, AtTheBoundOfParkedIdsAnotherIsRefusedAndNoneIsForgotten
   EXPECT_EQ(Complete(*window, "b", {1, 2}), MarkerChange::kMade) << "it was left as it is";
 }
 
+TEST_F(MemoryWindowTest, AParkedIdThatRunsIsAnOpenOneAndGoesBackWithoutNeedOfRoom) {
+  const auto window = Open({.max_open = 2, .max_parked = 1});
+  Claim(*window, "a", {1, 1});
+  EXPECT_EQ(Park(*window, "a", {1, 1}).value_or(MarkerChange::kFenced), MarkerChange::kMade);
+  Claim(*window, "b", {1, 2});
+  Claim(*window, "c", {1, 3});
+  const ClaimRequest redrive{.id = "a", .token = {1, 4}, .at = {0, 0, 0}, .parked_entry = 1};
+  ClaimAnswer answer;
+  const Status full = window->Claim({&redrive, 1}, {&answer, 1});
+  ASSERT_FALSE(full.has_value());
+  EXPECT_EQ(full.error().code, Code::kFull);
+  EXPECT_EQ(Complete(*window, "b", {1, 2}), MarkerChange::kMade);
+  ASSERT_TRUE(window->Claim({&redrive, 1}, {&answer, 1}));
+  EXPECT_EQ(answer.answer, ClaimVerdict::kGranted);
+  const ParkRequest other{"c", {1, 3}, 2, {0, 0, 0}};
+  MarkerChange change{};
+  ASSERT_TRUE(window->Park({&other, 1}, {&change, 1})) << "there is room meanwhile";
+  EXPECT_EQ(Park(*window, "a", {1, 4}).value_or(MarkerChange::kFenced), MarkerChange::kMade);
+  EXPECT_EQ(Claim(*window, "a", {1, 5}).answer, ClaimVerdict::kAttached);
+  Claim(*window, "d", {1, 6});
+  EXPECT_FALSE(Park(*window, "d", {1, 6}).has_value());
+}
+
 TEST_F(MemoryWindowTest, ABatchThatNeedsTooManyMarkersIsRefusedAndNoneOfItIsApplied) {
   const auto window = Open({.max_open = 3});
   Claim(*window, "a", {1, 1});

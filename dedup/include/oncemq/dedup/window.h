@@ -94,6 +94,9 @@ struct ClaimRequest {
   // Where a grant would be told as uncertain: kInFlight with `uncertain`, and nothing changes, so
   // that the late truth of an earlier holder still counts.
   bool not_if_uncertain = false;
+  // Number of a parked record, for a caller about to run it (rule 39). Grants an id parked under
+  // this number and `at`, also with a corrected payload.
+  uint64_t parked_entry = 0;
 };
 
 struct ClaimAnswer {
@@ -131,6 +134,8 @@ struct ReleaseRequest {
   // The handler was called and asks for another attempt. The marker stays open without a holder,
   // with its count of attempts. A release that says neither takes its own attempt back.
   bool failed = false;
+  // As in the claim. The id is parked again, and copies attach to its record between two attempts.
+  uint64_t parked_entry = 0;
 };
 
 struct ParkRequest {
@@ -138,6 +143,7 @@ struct ParkRequest {
   Token token;
   uint64_t entry = 0;
   Coordinates at = {};
+  OwnerEpoch owner_epoch = 0;  // of the claim, for a window without stored claims
 };
 
 struct RenewRequest {
@@ -345,7 +351,9 @@ class Window {
   virtual Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t source, int32_t partition,
                                              OwnerEpoch floor) = 0;
 
-  // none -> open, or why not. answers.size() >= requests.size(), likewise below.
+  // none -> open, or why not. parked -> open with `parked_entry` alone. Then the count of attempts
+  // goes on, and a doubt is told as `uncertain`. Without stored claims the id stays parked until
+  // CompleteWith(). answers.size() >= requests.size(), likewise below.
   virtual Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) = 0;
 
   // open -> done. Judged by the token alone: a late truth is kept, also after the ownership is
@@ -369,15 +377,19 @@ class Window {
                               std::span<MarkerChange> answers);
 
   // open -> none, or open without a holder if this attempt or an earlier one has failed or is
-  // uncertain; then the next claim is granted at once, and told. Another token's claim and a
-  // finished or parked id are left alone (kFenced); an id without a marker is released already
-  // (kMade). Counts of failed attempts are kept for ids of partitions only, and where claims are
-  // stored. They decide nothing: an engine may drop the oldest ones (docs/policies.md).
+  // uncertain. Then the next claim is granted at once, and told. open -> parked with the number of
+  // a parked record, even beyond the bound of parked ids. Another token's claim and a finished or
+  // parked id are left alone (kFenced). An id without a marker, or parked under this number, is
+  // released already (kMade). Counts of failed attempts are kept for ids of partitions only, and
+  // where claims are stored. They decide nothing. An engine may drop the oldest ones
+  // (docs/policies.md).
   virtual Status Release(std::span<const ReleaseRequest> requests,
                          std::span<MarkerChange> answers) = 0;
 
-  // open -> parked. Precondition: the record with that entry number is acknowledged. kFull: no more
-  // ids can be parked, and repeating does not help, since parked ids stay.
+  // open -> parked. Precondition: the record with this entry number is acknowledged. kFull: no more
+  // ids can be parked, and repeating does not help, since parked ids stay. An id back under its
+  // number needs no room. Refused once the ownership of the claim is over, because the next owner
+  // has read the parked records by then.
   virtual Status Park(std::span<const ParkRequest> requests, std::span<MarkerChange> answers) = 0;
 
   // Moves the end of the lease to now + lease, at most max_lease after the grant; also of a lease
