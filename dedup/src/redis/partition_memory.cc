@@ -41,6 +41,7 @@ PartitionMemory::PartitionMemory(uint32_t source, int32_t partition, const Terms
                                  const Clock& clock)
     : source_(source),
       partition_(partition),
+      opaque_(terms.level == Level::kOpaque),
       secret_(terms.secret),
       clock_(clock),
       finished_(ids_, kept_, {source, partition, -1}, terms.allows),
@@ -171,9 +172,12 @@ bool PartitionMemory::LoadKept(std::string_view digest, std::string_view bytes) 
   PackedReader reader(bytes);
   LogTime filed;
   Marker marker = ReadMarker(reader, filed);
-  // Its times are of a clock that is gone, and so is the holder of a doubt.
+  // Its times are of a clock that is gone. So is its holder, after an effect perhaps.
   marker.granted_at = marker.lease_end = BootTime{};
-  marker.held = marker.state != MarkerState::kOpen;
+  if (marker.state == MarkerState::kOpen) {
+    marker.uncertain |= opaque_ && marker.held;
+    marker.held = false;
+  }
   marker.stored = true;
   engine_.Load(at, marker);
   return true;

@@ -129,6 +129,7 @@ class PartitionMemory {
 
   const uint32_t source_;
   const int32_t partition_;
+  const bool opaque_;
   const KeyedHash::Secret secret_;
   const Clock& clock_;
 

@@ -113,7 +113,7 @@ void RedisWindow::FastPathArguments(const Request& request, const ServerSnapshot
       arguments.Number(LuaOffset(request.at.offset));
     }
   } else if constexpr (std::is_same_v<Request, ReleaseRequest>) {
-    const bool kept = request.uncertain || request.failed;
+    const bool kept = request.uncertain || request.failed || request.parked_entry != 0;
     arguments.Keep(kept ? "" : RedisIds::TokenBytes(request.token));
     for (int i = 0; i < 6; i++) {
       arguments.Add("");
