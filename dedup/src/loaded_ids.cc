@@ -76,11 +76,13 @@ void LoadedIds::LoadMarker(size_t row, const Marker& marker) {
   engine_.Load(FoundOf(row), marker);
 }
 
-void LoadedIds::Hold(size_t index, const Token& token, const Coordinates& at) {
+void LoadedIds::Hold(size_t index, const Token& token, const Coordinates& at,
+                     OwnerEpoch owner_epoch) {
   const Found found = At(index);
   if (!Find(found) && engine_.markers().Find(found.hash, found.id) == nullptr) {
     Marker held;
     held.token = token;
+    held.owner_epoch = owner_epoch;
     held.at = at;
     engine_.Load(found, held);
   }

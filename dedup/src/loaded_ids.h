@@ -69,7 +69,7 @@ class LoadedIds {
   void Keep(const Found&, const Marker&) {}
   void Forget(const Found&, const Marker&) {}
   // Where claims are not stored: an id without a row is the request's.
-  void Hold(size_t index, const Token& token, const Coordinates& at);
+  void Hold(size_t index, const Token& token, const Coordinates& at, OwnerEpoch owner_epoch);
   // Under which time an id is filed whose record has this one.
   void File(size_t index, LogTime time);
 

@@ -26,7 +26,16 @@ void DoneMarkers::Add(std::string_view digest, const Coordinates& at, const Toke
   at_ = at;
 }
 
+void DoneMarkers::Unpark(std::string_view digest, uint64_t entry) {
+  parked_.emplace_back(digest, static_cast<int64_t>(entry));
+}
+
 void DoneMarkers::Sort() {
+  std::sort(parked_.begin(), parked_.end());
+  for (const auto& [digest, entry] : parked_) {
+    parked_digests_.push_back(digest);
+    entries_.push_back(entry);
+  }
   std::vector<const Row*> sorted;
   sorted.reserve(rows_.size());
   for (const Row& row : rows_) {
@@ -44,6 +53,10 @@ void DoneMarkers::Sort() {
   }
   ClearIfAll(results_, std::string_view());
   ClearIfAll(fingerprints_, int64_t{0});
+}
+
+std::vector<SqlValue> DoneMarkers::Unparks(int64_t scope) const {
+  return {scope, SqlTexts(parked_digests_), SqlNumbers(entries_)};
 }
 
 std::vector<SqlValue> DoneMarkers::Inserts(int64_t scope) const {

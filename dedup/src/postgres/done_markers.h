@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "oncemq/clients/sql_session.h"
@@ -21,10 +22,15 @@ class DoneMarkers {
   // Digest and result outlive this.
   void Add(std::string_view digest, const Coordinates& at, const Token& token, uint32_t fingerprint,
            LogTime time, std::string_view result);
+  // An added id is parked under this number, and its parked row goes first.
+  void Unpark(std::string_view digest, uint64_t entry);
   // After the last one.
   void Sort();
 
   bool empty() const { return rows_.empty(); }
+  bool unparks() const { return !parked_.empty(); }
+  // For `unpark`. Valid as long as this.
+  std::vector<SqlValue> Unparks(int64_t scope) const;
   // For `insert_done`, but for its last values. Valid as long as this.
   std::vector<SqlValue> Inserts(int64_t scope) const;
   // For `finish_done`.
@@ -40,6 +46,9 @@ class DoneMarkers {
     int64_t time;
   };
   std::vector<Row> rows_;
+  std::vector<std::pair<std::string_view, int64_t>> parked_;
+  std::vector<std::string_view> parked_digests_;
+  std::vector<int64_t> entries_;
   Coordinates at_;  // its partition
   std::vector<std::string_view> digests_;
   std::vector<std::string_view> tokens_;

@@ -210,7 +210,9 @@ IdRows::Changes IdRows::Collect(bool open) {
     const Marker* marker = MarkerOf(i);
     IdColumns& columns = row.there ? changes.updates : changes.inserts;
     if (marker != nullptr) {
-      const bool kept = open || row.there || marker->state != MarkerState::kOpen;
+      const bool claimed = marker->state == MarkerState::kOpen;
+      const bool reopened = claimed && row.was && row.was->state == MarkerState::kParked;
+      const bool kept = open || !claimed || (row.there && !reopened);
       if (kept && (!row.was || !Same(*row.was, *marker))) {
         columns.Add(digests()[i], *marker, row.filed);
       }

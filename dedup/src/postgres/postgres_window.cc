@@ -2,7 +2,6 @@
 // The window in PostgreSQL: the calls about ids.
 #include <algorithm>
 #include <array>
-#include <deque>
 #include <iterator>
 #include <set>
 #include <type_traits>
@@ -22,10 +21,17 @@ struct OwnedPartitions {
   std::vector<int64_t> partitions;
 };
 
+// Nothing is parked while a new owner raises, so each one of a parking call counts.
 template <class Request>
 OwnedPartitions OwnedBy(std::span<const Request> requests) {
   std::set<std::pair<int64_t, int64_t>> all;
-  if constexpr (requires(Request request) { request.owner_epoch; }) {
+  if constexpr (std::is_same_v<Request, ParkRequest>) {
+    for (const ParkRequest& request : requests) {
+      if (request.at.partition != kNoPartition) {
+        all.emplace(request.at.source, request.at.partition);
+      }
+    }
+  } else if constexpr (requires(Request request) { request.owner_epoch; }) {
     for (const Request& request : requests) {
       if (request.owner_epoch != 0) {
         all.emplace(request.at.source, request.at.partition);
@@ -83,6 +89,14 @@ bool FitsFastPath(std::span<const Request> requests) {
     }
   }
   return only.at.partition == kNoPartition && only.time == kNoLogTime;
+}
+
+template <class Request>
+OwnerEpoch OwnerOf(const Request& request) {
+  if constexpr (requires { request.owner_epoch; }) {
+    return request.owner_epoch;
+  }
+  return 0;
 }
 
 template <class Request>
@@ -268,7 +282,7 @@ Result<bool> PostgresWindow::ApplyOnce(std::span<const Request> requests, std::s
       rows.File(i, std::max(requests[i].time, requests[i].copies_until));
     } else if constexpr (requires { requests[i].token; }) {
       if (atomic()) {
-        rows.Hold(i, requests[i].token, requests[i].at);
+        rows.Hold(i, requests[i].token, requests[i].at, OwnerOf(requests[i]));
       }
     }
     rows.engine().One(requests[i], rows.At(i), replies[i]);
@@ -392,112 +406,6 @@ Status PostgresWindow::ReadMarkers(std::span<const ClaimRequest> requests,
   }
   // A copy keeps its id from ageing.
   return rows.Collect(/*open=*/false).empty() ? Status() : Apply(requests, answers);
-}
-
-Result<std::unique_ptr<EffectBatch>> PostgresWindow::NewEffects(
-    uint32_t source, int32_t partition, std::span<const ClaimRequest> granted) {
-  if (!atomic()) {
-    return InvalidRequest("the window was opened at another level than atomic");
-  }
-  IdDigester digester(scope_.secret);
-  std::vector<std::string> digests;
-  for (const ClaimRequest& claim : granted) {
-    digests.push_back(capabilities_.partition_owned ? IdRows::DigestOf(claim.id, claim.at, digester)
-                                                    : IdRows::DigestOf(claim.id, digester));
-  }
-  // All of one partition. One that was claimed by an older owner is fenced with the others.
-  OwnerEpoch owner_epoch = 0;
-  for (const ClaimRequest& claim : granted) {
-    owner_epoch = std::max(owner_epoch, claim.owner_epoch);
-  }
-  const LogPosition log_position = LogPositionNow();
-  if (const Status usable = UsableAt(source, partition); !usable) {
-    return usable.error();  // the position is of the server that has lost the ground of the claims
-  }
-  SqlBatch::Opening opening{{},
-                            texts_["insert_done"],
-                            scope_.number,
-                            {static_cast<int64_t>(owner_epoch), log_position.started,
-                             log_position.timeline, log_position.position}};
-  if (owner_epoch != 0) {
-    opening.before.push_back(Text("share_one", {LockOf(source, partition)}));
-  }
-  return std::unique_ptr<EffectBatch>(std::make_unique<SqlBatch>(
-      this, client_, std::vector<ClaimRequest>(granted.begin(), granted.end()), std::move(digests),
-      std::move(opening)));
-}
-
-std::string PostgresWindow::DigestOf(std::string_view id, const Coordinates& at) const {
-  IdDigester digester(scope_.secret);
-  return capabilities_.partition_owned ? IdRows::DigestOf(id, at, digester)
-                                       : IdRows::DigestOf(id, digester);
-}
-
-Status PostgresWindow::CompleteWith(EffectBatch& effects, std::span<const CompleteRequest> requests,
-                                    std::span<MarkerChange> answers) {
-  if (Status fit = CheckBatch(capabilities_, requests, answers.size()); !fit) {
-    return fit;
-  }
-  if (effects.window() != this) {
-    return InvalidRequest("the effects belong to another window");
-  }
-  if (requests.empty()) {
-    return NoMarkerForEffects();
-  }
-  const Status written = WriteBatch(static_cast<SqlBatch&>(effects), requests);
-  const bool fenced = !written && written.error().code == Code::kFenced;
-  std::fill_n(answers.begin(), requests.size(),
-              fenced ? MarkerChange::kFenced : MarkerChange::kMade);
-  return fenced ? Status() : written;
-}
-
-// One round trip. kFenced: a copy of an id was finished by another transaction. The markers of a
-// live batch are there: only the news of its handlers are written.
-Status PostgresWindow::WriteBatch(SqlBatch& batch, std::span<const CompleteRequest> requests) {
-  const bool live = batch.live();
-  std::vector<bool> finished(batch.granted().size());
-  std::deque<std::string> other;  // digests of ids that were not granted
-  DoneMarkers done(requests.size());
-  size_t next = 0;
-  for (const CompleteRequest& request : requests) {
-    const auto grant = batch.GrantOf(request.id, request.token, next);
-    if (!grant) {
-      done.Add(other.emplace_back(DigestOf(request.id, request.at)), request.at, request.token, 0,
-               request.time, request.result);
-      continue;
-    }
-    finished[*grant] = true;
-    next = *grant + 1;
-    const ClaimRequest& claim = batch.granted()[*grant];
-    if (!live || !request.result.empty() || request.time > SqlBatch::FiledAt(claim)) {
-      done.Add(batch.digest(*grant), request.at, request.token, claim.fingerprint, request.time,
-               request.result);
-    }
-  }
-  done.Sort();
-  std::vector<std::string_view> not_done;
-  for (size_t i = 0; i < finished.size(); i++) {
-    if (!finished[i]) {
-      not_done.push_back(batch.digest(i));
-    }
-  }
-  std::vector<SqlStatement> first;
-  if (!live) {
-    first = batch.Opens(done);
-  }
-  if (live && !done.empty()) {
-    first.push_back(Text("finish_done", done.Finishes(scope_.number)));
-  }
-  if (live && !not_done.empty()) {
-    first.push_back(Text("delete_ids", {scope_.number, SqlTexts(not_done)}));
-  }
-  // A live batch has its connection: it need not ask whether the server answers.
-  const size_t ours = first.size();
-  const auto written = live ? batch.Commit(first) : guarded_([&] { return batch.Commit(first); });
-  if (!written) {
-    return written.error();
-  }
-  return written->refusal ? Status(ErrorOfBatch(*written->refusal, ours)) : Status();
 }
 
 Status PostgresWindow::Complete(std::span<const CompleteRequest> requests,

@@ -25,7 +25,7 @@ Result<bool> PostgresWindow::TryFastPath(const CompleteRequest& request, MarkerC
   rows.Add(request.id, request.at);
   rows.Seal();
   rows.SetTime(kThen, LogTime::min());
-  rows.Hold(0, request.token, request.at);
+  rows.Hold(0, request.token, request.at, /*owner_epoch=*/0);
   rows.engine().One(request, rows.At(0), reply);
   return Make("finish_id", rows);
 }

@@ -121,6 +121,9 @@ std::optional<size_t> SqlBatch::GrantOf(std::string_view id, const Token& token,
 
 std::vector<SqlStatement> SqlBatch::Opens(const DoneMarkers& markers) const {
   std::vector<SqlStatement> opens = opening_.before;
+  if (markers.unparks()) {
+    opens.push_back({opening_.unpark, markers.Unparks(opening_.scope)});
+  }
   SqlStatement& insert =
       opens.emplace_back(SqlStatement{opening_.insert, markers.Inserts(opening_.scope)});
   insert.values.insert(insert.values.end(), opening_.expected.begin(), opening_.expected.end());
@@ -203,6 +206,9 @@ DoneMarkers SqlBatch::GrantedMarkers() const {
   for (size_t i = 0; i < granted_.size(); i++) {
     const ClaimRequest& claim = granted_[i];
     markers.Add(digests_[i], claim.at, claim.token, claim.fingerprint, FiledAt(claim), {});
+    if (claim.parked_entry != 0) {
+      markers.Unpark(digests_[i], claim.parked_entry);
+    }
   }
   markers.Sort();
   return markers;

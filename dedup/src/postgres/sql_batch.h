@@ -37,6 +37,7 @@ class SqlBatch final : public EffectBatch, public SqlEffects {
   // its partition, or the server commits.
   struct Opening {
     std::vector<SqlStatement> before;  // the INSERT
+    std::string_view unpark;           // for parked ids of the batch
     std::string_view insert;
     int64_t scope = 0;
     std::array<int64_t, 4> expected{};  // owner; start, timeline and position of the server

@@ -156,6 +156,16 @@ SELECT now.horizon, now.clock, now.timeline, now.position, now.started,
   (SELECT count(*) FROM made)
 FROM now
 
+-- name: unpark
+-- Level atomic, before insert_done: ids whose records run once more. One that another transaction
+-- has finished, or parked under another number, stays: insert_done is refused then.
+DELETE FROM @schema@.window_ids AS m
+USING unnest($2::bytea[], $3::bigint[]) AS v (id, entry)
+CROSS JOIN LATERAL (
+  SELECT ctid AS place FROM @schema@.window_ids WHERE scope = $1 AND id = v.id OFFSET 0
+) AS known
+WHERE m.ctid = known.place AND m.state = 3 AND m.entry = v.entry
+
 -- name: insert_done
 -- Level atomic. The unique key decides among copies: a second one waits for this transaction, and
 -- is refused after its COMMIT. A division by zero refuses it, too: another owner than $10, or a

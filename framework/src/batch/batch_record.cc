@@ -184,7 +184,8 @@ void BatchMachine::ParkRefused() {
   for (size_t i = 0; i < items_.size(); i++) {
     if (progress_[i].part == Part::kPark) {
       progress_[i].request = static_cast<uint32_t>(parks_.size());
-      parks_.push_back({items_[i].id, items_[i].token, progress_[i].entry, items_[i].at});
+      parks_.push_back(
+          {items_[i].id, items_[i].token, progress_[i].entry, items_[i].at, items_[i].owner_epoch});
     }
   }
   changes_.resize(std::max(changes_.size(), parks_.size()));
