@@ -158,15 +158,20 @@ class Player {
             .at = CoordinatesOf(s),
             .owner_epoch = OwnerEpochOf(s),
             .fingerprint = FingerprintOf(s),
-            .not_if_uncertain = s.number % 4 == 3};
+            .not_if_uncertain = s.number % 4 == 3,
+            .parked_entry = s.number / 4 % 3u};
   }
   CompleteRequest CompleteOf(const Step& s) const {
     return {Pick(kIds, s.id), Pick(kTokens, s.token), CoordinatesOf(s), Pick(kResults, s.number)};
   }
   ReleaseRequest ReleaseOf(const Step& s) const {
     const bool uncertain = s.kind % Step::kKinds == Step::kReleaseAsUncertain;
-    return {Pick(kIds, s.id), Pick(kTokens, s.token), uncertain, CoordinatesOf(s),
-            s.number % 2 == 1};
+    return {.id = Pick(kIds, s.id),
+            .token = Pick(kTokens, s.token),
+            .uncertain = uncertain,
+            .at = CoordinatesOf(s),
+            .failed = s.number % 2 == 1,
+            .parked_entry = s.number / 2 % 3u};
   }
   ParkRequest ParkOf(const Step& s) const {
     return {Pick(kIds, s.id), Pick(kTokens, s.token), s.number % 2u + 1, CoordinatesOf(s)};

@@ -35,7 +35,7 @@ struct Step {
   uint8_t owner_epoch = 0;  // none, the partition's own one, or an earlier one
   uint8_t fingerprint = 0;  // not taken, or one of two
   // Of a park entry, a result or a time; a claim with 3 of 4 takes nothing uncertain, a release
-  // with an odd one has failed.
+  // with an odd one has failed. Claims and releases of a parked record have its number in the rest.
   uint8_t number = 0;
   bool joins = false;  // the batch of the step before, if that is of the same kind
 };

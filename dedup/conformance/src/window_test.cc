@@ -105,7 +105,8 @@ ClaimAnswer WindowTest::Claim(const Attempt& a) {
                           .time = a.time,
                           .first = a.first,
                           .lease = a.lease,
-                          .not_if_uncertain = a.not_if_uncertain});
+                          .not_if_uncertain = a.not_if_uncertain,
+                          .parked_entry = a.parked_entry});
 }
 
 MarkerChange WindowTest::Complete(const Attempt& a, std::string_view result, milliseconds keep) {
@@ -114,19 +115,31 @@ MarkerChange WindowTest::Complete(const Attempt& a, std::string_view result, mil
 }
 
 MarkerChange WindowTest::Release(const Attempt& a) {
-  return One(*window_, &Window::Release, ReleaseRequest{a.id, a.token, false, a.at});
+  return One(
+      *window_, &Window::Release,
+      ReleaseRequest{.id = a.id, .token = a.token, .at = a.at, .parked_entry = a.parked_entry});
 }
 
 MarkerChange WindowTest::ReleaseAsFailed(const Attempt& a) {
-  return One(*window_, &Window::Release, ReleaseRequest{a.id, a.token, false, a.at, true});
+  return One(*window_, &Window::Release,
+             ReleaseRequest{.id = a.id,
+                            .token = a.token,
+                            .at = a.at,
+                            .failed = true,
+                            .parked_entry = a.parked_entry});
 }
 
 MarkerChange WindowTest::ReleaseAsUncertain(const Attempt& a) {
-  return One(*window_, &Window::Release, ReleaseRequest{a.id, a.token, true, a.at});
+  return One(*window_, &Window::Release,
+             ReleaseRequest{.id = a.id,
+                            .token = a.token,
+                            .uncertain = true,
+                            .at = a.at,
+                            .parked_entry = a.parked_entry});
 }
 
 MarkerChange WindowTest::Park(const Attempt& a, uint64_t entry) {
-  return One(*window_, &Window::Park, ParkRequest{a.id, a.token, entry, a.at});
+  return One(*window_, &Window::Park, ParkRequest{a.id, a.token, entry, a.at, a.owner_epoch});
 }
 
 MarkerChange WindowTest::Renew(const Attempt& a, milliseconds lease) {

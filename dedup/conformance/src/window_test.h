@@ -106,6 +106,7 @@ struct Attempt {
   bool first = false;
   milliseconds lease{0};
   bool not_if_uncertain = false;
+  uint64_t parked_entry = 0;
 };
 
 // Thread safety: the calls on the window may be made from any thread, as the window's own.
