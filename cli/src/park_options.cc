@@ -8,9 +8,9 @@
 namespace oncemq {
 namespace {
 
-using Arguments = std::shared_ptr<ParkArguments>;
+using SharedArguments = std::shared_ptr<ParkArguments>;
 
-void AddFilter(CLI::App* command, const Arguments& arguments) {
+void AddFilter(CLI::App* command, const SharedArguments& arguments) {
   ParkFilter& filter = arguments->filter;
   const std::string group = "Which ones";
   command->add_option("--topic", filter.topic, "Of this topic")->group(group);
@@ -23,7 +23,7 @@ void AddFilter(CLI::App* command, const Arguments& arguments) {
   command->add_option("--younger", filter.younger, "Younger than this")->group(group);
 }
 
-void AddGo(CLI::App* command, const Arguments& arguments) {
+void AddGo(CLI::App* command, const SharedArguments& arguments) {
   command->add_flag("--go", arguments->go, "Do it, else it is only counted");
   command->add_option("--count", arguments->count,
                       "With --go: the number of messages, asked for above 1,000");

@@ -123,6 +123,7 @@ void ReadReject(Section& file, RuntimeOptions& runtime) {
     reject.Finish();
   } else if (file.Text("reject", policy) && policy == "park") {
     runtime.policy.reject = RejectPolicy::kPark;
+    file.Number("park_most", runtime.park_most, 1, 100'000'000);
   } else if (!policy.empty() && policy != "stop") {
     file.Blame("reject", "must be `stop`, `park` or `{journal: FILE}`, not " + Quoted(policy));
   }

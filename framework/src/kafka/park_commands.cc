@@ -17,6 +17,7 @@ namespace oncemq {
 namespace {
 
 constexpr milliseconds kPoll{50};
+constexpr milliseconds kWithin{10'000};
 constexpr size_t kMostOpen = 1'000;
 
 ParkKind KindOf(ParkCommand::Kind kind) {
@@ -35,8 +36,16 @@ class Follower {
 
   Status Follow(const ParkedEntry& message) {
     const Name name{message.topic, message.partition};
-    if (!books_.try_emplace(name).second) {
+    const auto [topic, fresh] = topics_.try_emplace(name);
+    if (!fresh) {
       return {};
+    }
+    int64_t begin = 0;
+    const auto marks = rd_kafka_query_watermark_offsets(
+        client_.get(), ParkTopicOf(name.first).c_str(), name.second, &begin, &topic->second.from,
+        Millis(kWithin));
+    if (marks != RD_KAFKA_RESP_ERR_NO_ERROR) {
+      return BrokerError(marks, "the end of " + ParkTopicOf(name.first) + " is not known");
     }
     const TopicPtr handle(
         rd_kafka_topic_new(client_.get(), ParkTopicOf(name.first).c_str(), nullptr));
@@ -78,15 +87,15 @@ class Follower {
     std::string topic = rd_kafka_topic_name(record.rkt);
     topic.resize(topic.size() - kParkSuffix.size());
     const Name name{std::move(topic), record.partition};
-    ParkBook& book = books_.at(name);
+    auto& [book, from] = topics_.at(name);
     const std::map<int64_t, ParkBook::Entry>& entries = book.entries();
     const auto before = ReadParkRecord(record);
     const auto entry = before ? entries.find(before->offset) : entries.end();
     const std::optional<ParkBook::ChainName> chain =
         entry == entries.end() ? std::nullopt : std::optional(entry->second.chain);
     book.Apply(record, options_.null_key);
-    if (!before) {
-      return false;
+    if (!before || record.offset < from) {
+      return false;  // of earlier runs, perhaps of the same name
     }
     if (before->kind == KindOf(command_.kind) && before->run == command_.run) {
       unread_ -= unread_ > 0 ? 1 : 0;
@@ -122,7 +131,11 @@ class Follower {
   const ParkCommand& command_;
   const ClientPtr client_;
   const QueuePtr records_;
-  std::map<Name, ParkBook> books_;
+  struct Topic {
+    ParkBook book;
+    int64_t from = 0;  // our commands come after it
+  };
+  std::map<Name, Topic> topics_;
   uint64_t unread_ = 0;                                     // commands
   std::set<std::pair<Name, ParkBook::ChainName>> chains_;  // that are redriven by ours
   std::set<std::pair<Name, int64_t>> drops_;
