@@ -297,6 +297,9 @@ void DescribeLimits(const RuntimeOptions& runtime, Lines& lines) {
   lines.Add("in_flight", uint64_t{core.in_flight});
   lines.Add("in_flight_bytes", FormatByteCount(core.in_flight_bytes));
   lines.Add("partition_credit", uint64_t{core.partition_credit});
+  if (runtime.policy.reject == RejectPolicy::kPark) {
+    lines.Add("parked", uint64_t{runtime.park_most});
+  }
   lines.Add("span", uint64_t{core.span});
   lines.Add("batch", uint64_t{core.batch});
   lines.Add("lane_batch", uint64_t{core.lane_batch});

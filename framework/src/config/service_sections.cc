@@ -123,7 +123,6 @@ void ReadReject(Section& file, RuntimeOptions& runtime) {
     reject.Finish();
   } else if (file.Text("reject", policy) && policy == "park") {
     runtime.policy.reject = RejectPolicy::kPark;
-    file.Number("park_most", runtime.park_most, 1, 100'000'000);
   } else if (!policy.empty() && policy != "stop") {
     file.Blame("reject", "must be `stop`, `park` or `{journal: FILE}`, not " + Quoted(policy));
   }
@@ -159,6 +158,7 @@ void ReadLimits(Section limits, ServiceOptions& options) {
   limits.Count("span", core.span, 1, 100'000'000);
   limits.Count("batch", core.batch, 1, 10'000);
   limits.Count("lane_batch", core.lane_batch, 1, 10'000);
+  limits.Count("parked", options.runtime.park_most, 1, 100'000'000);
   limits.Finish();
   // The window must hold whatever may be in flight.
   options.memory.max_open = std::max(options.memory.max_open, core.in_flight);

@@ -186,7 +186,7 @@ Result<uint64_t> ParkTopic::Record(std::span<const JournalEntry> entries, Messag
         worst = Error{Code::kFull, Effect::kNone,
                       std::to_string(its.parked) +
                           " messages of the partition are parked: redrive or drop some, or raise "
-                          "park.most"};
+                          "limits.parked"};
         break;
       }
     }

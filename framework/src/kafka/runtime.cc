@@ -160,6 +160,7 @@ Status CheckLimits(const RuntimeOptions& options) {
       {"span", core.span, 1, 100'000'000},
       {"batch", core.batch, 1, 10'000},
       {"lane_batch", core.lane_batch, 1, 10'000},
+      {"park_most", options.park_most, 1, 100'000'000},
       {"workers", options.workers, 0, 1'024},
       {"workers_when_blocking", options.workers_when_blocking, 1, 1'024},
       {"spare_workers", options.spare_workers, 0, 1'024},

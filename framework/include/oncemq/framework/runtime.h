@@ -148,7 +148,7 @@ struct RuntimeOptions {
   LockUse locks;
   // With RejectPolicy::kPark: so many messages of a partition may be parked, each of which needs
   // about 150 bytes here. At the bound the partition stops.
-  uint64_t park_most = 100'000;
+  uint32_t park_most = 100'000;
   // File for refused messages, with RejectPolicy::kJournal; a relative name is taken from the
   // working directory.
   std::string journal;
