@@ -32,7 +32,9 @@ void WatchInMemory(ServiceOptions& options) {
   }
   options.memory.level = Level::kOpaque;
   options.memory.partition_owned = options.runtime.ids_partition_owned;
-  options.memory.max_open = std::max(options.memory.max_open, options.runtime.core.in_flight);
+  const CoreOptions& core = options.runtime.core;
+  options.memory.max_open =
+      std::max(options.memory.max_open, core.in_flight + core.waiting.messages);
   options.local = {};
   options.postgres = {};
   options.postgres_at.clear();

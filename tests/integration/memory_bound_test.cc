@@ -44,8 +44,9 @@ class KafkaMemory : public KafkaRuntimeTest {
   }
   RuntimeOptions MemoryOptions() const {
     RuntimeOptions options = Options();
-    options.core.in_flight_bytes = 32 * kMiB;
-    options.core.left_behind_bytes = 8 * kMiB;
+    options.core.in_flight_bytes = 16 * kMiB;
+    options.core.waiting.bytes = 16 * kMiB;
+    options.core.waiting.left_behind_bytes = 8 * kMiB;
     options.core.span = 4'000'000;
     options.kafka.prefetch_bytes = 8 * kMiB;
     // Large responses, so that each has a message that waits.
@@ -118,7 +119,9 @@ TEST_F(KafkaMemory, StaysWithinItsFormulaWhileOneKeyOfAHundredIsRetriedForLong) 
   EXPECT_GT(waited, waits_for_ / 200) << "too few waited: this proves nothing";
   // The formula of docs/policies.md on top of a member that keeps up, and the producer's queue:
   // both queues are full only where the machine is busy. The allocator may need half as much more.
-  const uint64_t added = options.core.in_flight_bytes + options.core.left_behind_bytes / 4 * 5 +
+  const WaitingOptions& waiting = options.core.waiting;
+  const uint64_t added = options.core.in_flight_bytes + waiting.bytes +
+                         waiting.left_behind_bytes / 4 * 5 +
                          options.kafka.prefetch_bytes + kProducerMiB * kMiB;
   EXPECT_LE(peak, before + added / 2 * 3)
       << "MiB: " << before / kMiB << " before, " << peak / kMiB << " at most, of "

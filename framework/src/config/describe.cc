@@ -296,6 +296,9 @@ void DescribeLimits(const RuntimeOptions& runtime, Lines& lines) {
   const CoreOptions& core = runtime.core;
   lines.Add("in_flight", uint64_t{core.in_flight});
   lines.Add("in_flight_bytes", FormatByteCount(core.in_flight_bytes));
+  lines.Add("waiting", uint64_t{core.waiting.messages});
+  lines.Add("waiting_bytes", FormatByteCount(core.waiting.bytes));
+  lines.Add("over_waiting", core.waiting.park ? "park" : "hold");
   lines.Add("partition_credit", uint64_t{core.partition_credit});
   if (runtime.policy.reject == RejectPolicy::kPark) {
     lines.Add("parked", uint64_t{runtime.park_most});

@@ -20,6 +20,9 @@ namespace {
 
 using std::chrono::duration_cast;
 
+constexpr char kParkPlace[] =
+    "`park` needs a place: `reject: park` or `reject: {journal: FILE}`";
+
 class Rules {
  public:
   void Demand(bool holds, std::string_view path, std::string text) {
@@ -129,8 +132,11 @@ void CheckMemoryWindow(const ServiceOptions& options, Rules& rules) {
   CheckOwnedIds(options, "a window in memory sees only the partitions of its own process", rules);
   rules.Demand(options.memory.level != Level::kAtomic, "window.level",
                "cannot be `atomic`: memory has no transaction that holds the effect too");
-  rules.Demand(options.memory.max_open >= options.runtime.core.in_flight, "limits.in_flight",
-               "must not be above the window's limit for ids in flight, which is " +
+  const CoreOptions& core = options.runtime.core;
+  rules.Demand(options.memory.max_open >= core.in_flight + core.waiting.messages,
+               "limits.in_flight",
+               "and `limits.waiting` together must not be above the window's limit for open ids, "
+               "which is " +
                    std::to_string(options.memory.max_open));
   rules.Demand(
       options.runtime.catch_up > 0 || options.runtime.incomplete != IncompletePolicy::kStop,
@@ -321,7 +327,9 @@ std::vector<BrokenRule> BrokenRules(const ServiceOptions& options) {
   rules.Demand(retry.has_value(), "retry", retry ? "" : retry.error().message);
   rules.Demand(
       runtime.policy.retry.at_end != AtEnd::kPark || runtime.policy.reject != RejectPolicy::kStop,
-      "retry.at_end", "`park` needs a place: `reject: park` or `reject: {journal: FILE}`");
+      "retry.at_end", kParkPlace);
+  rules.Demand(!runtime.core.waiting.park || runtime.policy.reject != RejectPolicy::kStop,
+               "limits.over_waiting", kParkPlace);
   if (!options.admin.socket.empty()) {
     const Status socket = CheckAdminSocket(options.admin.socket);
     rules.Demand(socket.has_value(), "admin.socket", socket ? "" : socket.error().message);

@@ -23,6 +23,7 @@ constexpr std::pair<std::string_view, KafkaOptions::OutOfRange> kOutOfRange[] = 
 constexpr std::pair<std::string_view, NullKey> kNullKeys[] = {{"unordered", NullKey::kUnordered},
                                                               {"refuse", NullKey::kRefuse},
                                                               {"one_lane", NullKey::kOneLane}};
+constexpr std::pair<std::string_view, bool> kOverWaiting[] = {{"hold", false}, {"park", true}};
 constexpr std::pair<std::string_view, AtEnd> kAtEnds[] = {
     {"keep_trying", AtEnd::kKeepTrying}, {"stop", AtEnd::kStop}, {"park", AtEnd::kPark}};
 constexpr std::pair<std::string_view, Order> kOrders[] = {
@@ -154,14 +155,18 @@ void ReadLimits(Section limits, ServiceOptions& options) {
   CoreOptions& core = options.runtime.core;
   limits.Count("in_flight", core.in_flight, 1, 4'000'000);
   limits.Bytes("in_flight_bytes", core.in_flight_bytes, 1 << 20, 1ull << 40);
+  limits.Count("waiting", core.waiting.messages, 1, 4'000'000);
+  limits.Bytes("waiting_bytes", core.waiting.bytes, 1 << 20, 1ull << 40);
+  limits.Choice("over_waiting", core.waiting.park, kOverWaiting);
   limits.Count("partition_credit", core.partition_credit, 1, 4'000'000);
   limits.Count("span", core.span, 1, 100'000'000);
   limits.Count("batch", core.batch, 1, 10'000);
   limits.Count("lane_batch", core.lane_batch, 1, 10'000);
   limits.Count("parked", options.runtime.park_most, 1, 100'000'000);
   limits.Finish();
-  // The window must hold whatever may be in flight.
-  options.memory.max_open = std::max(options.memory.max_open, core.in_flight);
+  // A message that waits for its marker has its id open.
+  options.memory.max_open =
+      std::max(options.memory.max_open, core.in_flight + core.waiting.messages);
 }
 
 // One of three ways, each with keys of its own; that it is one of them, the rules say.

@@ -16,16 +16,17 @@ constexpr uint64_t kFirstMessages = 64;  // that are admitted before any size is
 
 Core::Impl::Impl(const CoreOptions& options)
     : options_(options),
-      slab_(options.in_flight),
-      lanes_(slab_, options.in_flight),
-      retries_(options.in_flight),
-      free_(options.in_flight),
-      stamps_(options.in_flight, kNoStamp),
+      slab_(options.in_flight + options.waiting.messages),
+      lanes_(slab_, static_cast<uint32_t>(slab_.size())),
+      waiting_(options.waiting),
+      retries_(static_cast<uint32_t>(slab_.size())),
+      free_(static_cast<uint32_t>(slab_.size())),
+      stamps_(slab_.size(), kNoStamp),
       usual_bytes_(std::max<uint64_t>(1, options.in_flight_bytes / kFirstMessages)) {
   ONCEMQ_CHECK(options.in_flight > 0 && options.batch > 0 && options.lane_batch > 0,
                "limits are checked where they are configured");
-  for (uint32_t i = 0; i < options.in_flight; i++) {
-    slab_[i].next = i + 1 < options.in_flight ? i + 1 : kNoIndex;
+  for (uint32_t i = 0; i < free_; i++) {
+    slab_[i].next = i + 1 < free_ ? i + 1 : kNoIndex;
   }
 }
 
@@ -85,7 +86,7 @@ void Core::Lost(PartitionId partition) {
 }
 
 uint32_t Core::Credit(PartitionId partition) {
-  return impl_->Credit(impl_->At(partition));
+  return impl_->Credit(partition);
 }
 
 void Core::Admit(PartitionId partition, std::span<const Arrival> arrivals) {
@@ -136,7 +137,7 @@ void Core::Tick(BootTime now) {
 }
 
 std::optional<BootTime> Core::NextTimer() const {
-  std::optional<BootTime> next = impl_->timers_.Next();
+  std::optional<BootTime> next = impl_->waiting_.NextDue();
   for (const auto& partition : impl_->partitions_) {
     if (const auto own = partition->NextTimer(); own && (!next || *own < *next)) {
       next = own;
@@ -167,6 +168,7 @@ void Core::Halt(PartitionId partition, std::string why) {
 
 PartitionStatus Core::Status(PartitionId partition) const {
   PartitionState& state = impl_->At(partition);
+  const Waiting::Load waiting = impl_->waiting_.of(partition);
   return {.phase = state.phase(),
           .epoch = state.epoch(),
           .owner_epoch = state.owner_epoch(),
@@ -178,7 +180,9 @@ PartitionStatus Core::Status(PartitionId partition) const {
           .totals = state.facts().metadata.totals,
           .uncertain = state.facts().metadata.uncertain,
           .counts = state.counts,
-          .retrying = impl_->retries_.count(partition)};
+          .retrying = impl_->retries_.count(partition),
+          .waiting = waiting.messages,
+          .waiting_bytes = waiting.bytes};
 }
 
 void Core::FindOwedClaims(std::vector<HeldClaim>& claims) const {
@@ -228,7 +232,7 @@ uint32_t Core::running() const {
   return impl_->running_;
 }
 uint32_t Core::unfinished() const {
-  return impl_->options_.in_flight - impl_->free_;
+  return static_cast<uint32_t>(impl_->slab_.size()) - impl_->free_;
 }
 uint64_t Core::MessagesThatFit() const {
   return impl_->options_.in_flight_bytes / impl_->usual_bytes_;

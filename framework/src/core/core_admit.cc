@@ -7,10 +7,20 @@
 
 namespace oncemq {
 
-uint32_t Core::Impl::Credit(PartitionState& partition) {
-  const bool bytes_used = bytes_ >= options_.in_flight_bytes;
-  if (!partition.MayAdmit() || bytes_used || partition.unfinished >= options_.partition_credit) {
+uint32_t Core::Impl::Credit(PartitionId id) {
+  PartitionState& partition = At(id);
+  const Waiting::Load& waiting = waiting_.all();
+  const Waiting::Load here = waiting_.of(id);
+  const uint32_t unfinished = static_cast<uint32_t>(slab_.size()) - free_ - waiting.messages;
+  const uint32_t of_partition = partition.unfinished - here.messages;
+  const uint64_t bytes = bytes_ - waiting.bytes;
+  const bool used_up = bytes >= options_.in_flight_bytes || unfinished >= options_.in_flight ||
+                       of_partition >= options_.partition_credit;
+  if (!partition.MayAdmit() || used_up) {
     return 0;
+  }
+  if (here.messages > 0 && waiting_.used_up()) {
+    return 0;  // what it brings may have to wait, too
   }
   if (partition.MapFull()) {
     return 0;
@@ -18,9 +28,9 @@ uint32_t Core::Impl::Credit(PartitionState& partition) {
   // Advance here and not only at commits, or a full span would wait for a commit that waits for
   // credit.
   partition.frontier().Advance();
-  const uint64_t left = bytes_ < options_.in_flight_bytes ? options_.in_flight_bytes - bytes_ : 0;
+  const uint64_t left = options_.in_flight_bytes - bytes;
   const uint64_t fitting = std::clamp<uint64_t>(left / usual_bytes_, 1, UINT32_MAX);
-  return std::min({free_, options_.partition_credit - partition.unfinished,
+  return std::min({free_, options_.in_flight - unfinished, options_.partition_credit - of_partition,
                    partition.frontier().room(), static_cast<uint32_t>(fitting)});
 }
 
@@ -97,6 +107,7 @@ void Core::Impl::Admit(PartitionId id, std::span<const Arrival> arrivals) {
       kept_outcomes_[slot].text = arrival.refusal;
     }
     lanes_.Append(LaneHash(id, arrival), slot, id);
+    JoinWaiting(delivery);
   }
   const auto count = static_cast<uint32_t>(arrivals.size());
   partition.log_times.Note(arrivals.back().offset, oldest == LogTime::max() ? kNoLogTime : oldest,
@@ -139,10 +150,12 @@ inline uint32_t Core::Impl::TakeSlot(const PartitionState& partition, PartitionI
 void Core::Impl::CountAdmitted(PartitionState& partition, uint32_t count, uint64_t bytes) {
   LearnSize(bytes, count);
   admitted_ += bytes;
-  used_ = std::max(used_, options_.in_flight - free_);  // a free slot is taken again first
+  // A free slot is taken again first.
+  used_ = std::max(used_, static_cast<uint32_t>(slab_.size()) - free_);
   partition.unfinished += count;
   partition.counts.deliveries += count;
   partition.counts.open += count;
+  ParkLongestWaiting();
 }
 
 void Core::Impl::AdmitRedriven(PartitionId id, std::span<const RedrivenArrival> arrivals) {
@@ -166,6 +179,7 @@ void Core::Impl::AdmitRedriven(PartitionId id, std::span<const RedrivenArrival> 
       return IsDecided(its.stage) || its.redriven;
     };
     lanes_.Insert(LaneHash(id, arrival), slot, id, stays);
+    JoinWaiting(slab_[slot]);
   }
   CountAdmitted(partition, static_cast<uint32_t>(arrivals.size()), bytes_ - before);
 }
@@ -238,7 +252,7 @@ void Core::Impl::HandBackQueued(PartitionId id) {
 void Core::Impl::EraseEmptyLanes() {
   lanes_.EraseEmptyReady();
   ids_.ForEachWaiting([&](LaneList& waiting) { lanes_.EraseEmpty(waiting); });
-  timers_.RemoveIf([&](uint32_t lane) {
+  waiting_.RemoveIf([&](uint32_t lane) {
     const bool empty = lanes_[lane].head == kNoIndex;
     if (empty) {
       lanes_.Erase(lane);
@@ -254,6 +268,9 @@ void Core::Impl::Free(uint32_t slot) {
   bytes_ -= delivery.bytes;
   if (copied_bytes_ > 0 && stamps_[slot] == kCopied) {
     copied_bytes_ -= delivery.bytes;
+  }
+  if (lanes_[delivery.lane].waits) [[unlikely]] {
+    waiting_.Leave(delivery.lane, {1, delivery.bytes});
   }
   PartitionState& partition = At(delivery.partition);
   ONCEMQ_CHECK(partition.unfinished > 0, "an admitted delivery is freed once");

@@ -10,6 +10,7 @@ namespace oncemq {
 bool Core::Impl::TakeBatch(MessageBatch& batch, BootTime now, uint32_t limit) {
   batch.items.clear();
   batch.safe_until = BootTime::max();
+  WakeDue(now);
   const uint32_t most = std::min(limit, options_.batch);
   TakeOwed(most, batch, now);
   // Of one partition: a store that fails holds up its own partition and no other.

@@ -13,9 +13,13 @@
 #include "parked_lanes.h"
 #include "partition_state.h"
 #include "retries.h"
-#include "timers.h"
+#include "waiting.h"
 
 namespace oncemq {
+
+inline bool IsDecided(Stage stage) {
+  return stage == Stage::kApplied || stage == Stage::kRejecting || stage == Stage::kRecorded;
+}
 
 // Lanes, batches and settlements; what belongs to one partition only is in PartitionState.
 class Core::Impl {
@@ -23,7 +27,7 @@ class Core::Impl {
   explicit Impl(const CoreOptions& options);
 
   // core_admit.cc
-  uint32_t Credit(PartitionState& partition);
+  uint32_t Credit(PartitionId id);
   void Admit(PartitionId id, std::span<const Arrival> arrivals);
   void AdmitRedriven(PartitionId id, std::span<const RedrivenArrival> arrivals);
   void NoteUncertainQueued(PartitionId id);
@@ -57,7 +61,7 @@ class Core::Impl {
   std::vector<Delivery> slab_;
   LaneTable<Delivery> lanes_;
   RunningIds ids_;
-  LaneTimers timers_;
+  Waiting waiting_;
   Retries retries_;
   ParkedLanes parked_;
   uint32_t free_head_ = 0;
@@ -107,6 +111,12 @@ class Core::Impl {
   void ReleaseId(Delivery& delivery);
   void Account(PartitionState& partition, const Settlement& settlement, bool current);
   void EndBatch(uint32_t index, BootTime now);
+  void ParkLongestWaiting();
+  void JoinWaiting(const Delivery& delivery) {
+    if (lanes_[delivery.lane].waits) [[unlikely]] {
+      waiting_.Join(delivery.lane, {1, delivery.bytes});
+    }
+  }
   std::vector<int64_t> RunningOffsets(PartitionId id);
 
   // The outcome of a decided delivery, and failed attempts, until it is settled for good.
@@ -117,9 +127,6 @@ class Core::Impl {
     bool drop = false;  // of a redriven one, like the next
     bool first = false;
   };
-  static bool IsDecided(Stage stage) {
-    return stage == Stage::kApplied || stage == Stage::kRejecting || stage == Stage::kRecorded;
-  }
   void FillOutcome(const Delivery& delivery, BatchItem& item) {
     item.carried() = delivery.carried;
     if (kept_outcomes_.empty()) {

@@ -19,8 +19,8 @@ void Core::Impl::TakeLeftBehind(std::vector<LeftBehind>& messages) {
   if (admitted_ < check_at_) {
     return;
   }
-  check_at_ = admitted_ + options_.left_behind_bytes / 4;
-  const uint64_t reach = bytes_ - copied_bytes_ + options_.left_behind_bytes;
+  check_at_ = admitted_ + options_.waiting.left_behind_bytes / 4;
+  const uint64_t reach = bytes_ - copied_bytes_ + options_.waiting.left_behind_bytes;
   if (admitted_ <= reach) {
     return;
   }
@@ -47,6 +47,10 @@ void Core::Impl::Replace(std::span<const LeftBehind> copies) {
                  "a copy is the same message");
     delivery.message = copy.message;
     delivery.id = copy.id.data();
+    if (lanes_[delivery.lane].waits) {
+      waiting_.Join(delivery.lane, {0, copy.bytes});
+      waiting_.Leave(delivery.lane, {0, delivery.bytes});
+    }
     bytes_ += copy.bytes;
     bytes_ -= delivery.bytes;
     delivery.bytes = copy.bytes;

@@ -89,6 +89,7 @@ void Core::Impl::Settle(std::span<Settlement> settlements, BootTime now) {
     HandBackQueued(id);
   }
   halted_.clear();
+  ParkLongestWaiting();
 }
 
 // A copy of a parked message has no record of its own.
@@ -210,6 +211,7 @@ void Core::Impl::EndBatch(uint32_t index, BootTime now) {
   ONCEMQ_CHECK(lane.state == LaneState::kBusy && lane.head != kNoIndex,
                "a batch ends in the lane that it was taken from");
   const bool moved = slab_[lane.head].finished;
+  const uint32_t head = lane.head;
   // What was queued behind the batch when an assignment ended is gone already: a long lane must not
   // cost its whole length after each batch.
   const auto gone = [&](uint32_t slot) {
@@ -239,11 +241,38 @@ void Core::Impl::EndBatch(uint32_t index, BootTime now) {
   lane.solo = lane.stuck || (lane.solo && !moved);
   lane.stuck = lane.redrive_ends = false;
   const microseconds wait(std::exchange(lane.wait, 0));
-  if (wait > microseconds(0)) {
-    lane.state = LaneState::kAside;
-    timers_.Add(now + wait, index);
-  } else {
-    MakeReady(index);
+  if (wait == microseconds(0)) {
+    if (lane.waits && lane.head != head) {
+      lane.waits = false;
+      waiting_.End(index);
+    }
+    return MakeReady(index);
+  }
+  if (!lane.waits) {
+    lane.waits = true;
+    waiting_.Begin(index, lane.group, now);
+    for (uint32_t slot = lane.head; slot != kNoIndex; slot = slab_[slot].next) {
+      waiting_.Join(index, {1, slab_[slot].bytes});
+    }
+  }
+  if (lane.head != head) {
+    waiting_.Restart(index, now);
+  }
+  lane.state = LaneState::kAside;
+  // A store that does not answer is not the fault of a message.
+  const bool fails =
+      slab_[lane.head].carried.stage == Stage::kFresh && retries_.Retrying(lane.head);
+  waiting_.Pause(index, now + wait, fails);
+}
+
+void Core::Impl::ParkLongestWaiting() {
+  while (const auto index = waiting_.Cut()) {
+    Lane& lane = lanes_[*index];
+    lane.waits = false;
+    slab_[lane.head].carried.stage = Stage::kRejecting;
+    kept_outcomes_[lane.head].text =
+        "the budget for waiting messages is used up, and its key has waited longest";
+    MakeReady(*index);
   }
 }
 
@@ -260,7 +289,7 @@ void Core::Impl::MakeReady(uint32_t index) {
 }
 
 void Core::Impl::WakeDue(BootTime now) {
-  while (const auto lane = timers_.PopDue(now)) {
+  while (const auto lane = waiting_.PopDue(now)) {
     MakeReady(*lane);
   }
 }

@@ -156,6 +156,8 @@ Status CheckLimits(const RuntimeOptions& options) {
   const Limit limits[] = {
       {"in_flight", core.in_flight, 1, 4'000'000},
       {"in_flight_bytes", core.in_flight_bytes, 1, 1ull << 40},
+      {"waiting.messages", core.waiting.messages, 1, 4'000'000},
+      {"waiting.bytes", core.waiting.bytes, 1, 1ull << 40},
       {"partition_credit", core.partition_credit, 1, 4'000'000},
       {"span", core.span, 1, 100'000'000},
       {"batch", core.batch, 1, 10'000},
@@ -319,6 +321,9 @@ Status CheckPromise(const RuntimeOptions& options, const Window* window) {
     return Invalid(
         "with the order of the whole partition all that comes after a parked message would be "
         "parked too: refused messages can only stop it, or go to a journal");
+  }
+  if (options.core.waiting.park && options.policy.reject == RejectPolicy::kStop) {
+    return Invalid("waiting.park: to park messages, a journal or a park topic is needed");
   }
   return CheckRetryPolicy(options.policy.retry);
 }

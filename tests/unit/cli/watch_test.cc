@@ -125,9 +125,10 @@ TEST(Watch, OfAServiceWithoutAWindowHasNone) {
 TEST(Watch, HasRoomForAllThatMayBeInFlight) {
   ServiceOptions service = MemoryService();
   service.runtime.core.in_flight = 2'000'000;
+  service.runtime.core.waiting.messages = 1'000'000;
   service.memory.max_open = 1'000;
   const ServiceOptions watch = WatchOptions(std::move(service), {.mark = "m"});
-  EXPECT_EQ(watch.memory.max_open, 2'000'000u);
+  EXPECT_EQ(watch.memory.max_open, 3'000'000u);
 }
 
 TEST(Watch, ShowsTheMessagesThatTheServiceWouldRefuse) {

@@ -162,7 +162,10 @@ TEST(ServiceRules, LimitsFitIntoEachOther) {
 
 TEST(ServiceRules, TheWindowHoldsWhateverMayBeInFlight) {
   ServiceOptions options = Good();
-  options.memory.max_open = options.runtime.core.in_flight - 1;
+  const CoreOptions& core = options.runtime.core;
+  options.memory.max_open = core.in_flight + core.waiting.messages;
+  EXPECT_EQ(Broken(options), "");
+  options.memory.max_open--;
   EXPECT_EQ(Broken(options), "limits.in_flight");
 }
 
@@ -192,6 +195,11 @@ TEST(ServiceRules, RetriesEndWhereThePolicySaysHow) {
   EXPECT_EQ(Broken(options), "");
   options.runtime.policy.retry.at_end = AtEnd::kPark;
   EXPECT_EQ(Broken(options), "retry.at_end") << "there is no place to park";
+  options.runtime.policy.retry.at_end = AtEnd::kStop;
+  options.runtime.core.waiting.park = true;
+  EXPECT_EQ(Broken(options), "limits.over_waiting");
+  options.runtime.policy.reject = RejectPolicy::kPark;
+  EXPECT_EQ(Broken(options), "");
   EXPECT_THAT(ErrorsOf(kMinimalService + "runtime: {retry_first: 1s}\n"),
               HasSubstr("it is `retry.first` now"));
 }

@@ -17,6 +17,7 @@ class CoreHarness : public ::testing::Test {
   static CoreOptions Small() {
     CoreOptions options;
     options.in_flight = 64;
+    options.waiting.messages = 64;
     options.partition_credit = 32;
     options.span = 64;
     options.batch = 8;

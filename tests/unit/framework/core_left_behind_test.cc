@@ -11,7 +11,7 @@ class CoreLeftBehind : public CoreHarness {
   static constexpr uint32_t kBytes = 10;  // of each message; so ten later ones leave one behind
   static CoreOptions Options() {
     CoreOptions options = Small();
-    options.left_behind_bytes = 100;
+    options.waiting.left_behind_bytes = 100;
     options.in_flight = options.partition_credit = 1'000;
     options.batch = options.lane_batch = 1'000;
     options.span = 10'000;

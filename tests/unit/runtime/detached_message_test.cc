@@ -208,7 +208,7 @@ TEST_F(DetachedMessages, ARuntimeCopiesWhatWaitsAndHandlesItAsItWasSent) {
   options.ids_partition_owned = true;
   options.core.session_timeout = seconds(10);
   options.core.commit_interval = milliseconds(50);
-  options.core.left_behind_bytes = 1'000;
+  options.core.waiting.left_behind_bytes = 1'000;
   const auto window = *OpenMemoryWindow({.level = Level::kGuarded}, SystemClock::Instance());
   std::atomic<int> others = 0;
   Mutex mutex;

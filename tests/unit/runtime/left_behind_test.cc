@@ -21,7 +21,7 @@ class LeftBehindTest : public PollLoopTest {
   static RuntimeOptions CopyingOptions(uint32_t workers) {
     RuntimeOptions options = Options();
     options.workers = workers;
-    options.core.left_behind_bytes = 1'000;  // ten messages of the script
+    options.core.waiting.left_behind_bytes = 1'000;  // ten messages of the script
     return options;
   }
   // Other keys come and go until `condition` holds.

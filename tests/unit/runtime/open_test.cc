@@ -107,6 +107,9 @@ TEST(RuntimeOpen, RefusesLimitsThatCannotWork) {
   options.core.in_flight = 0;
   EXPECT_THAT(Refusal(options), HasSubstr("in_flight must be 1 to"));
   options = Good();
+  options.core.waiting.park = true;
+  EXPECT_THAT(Refusal(options), HasSubstr("waiting.park: to park messages"));
+  options = Good();
   options.core.session_margin = options.core.session_timeout;
   EXPECT_THAT(Refusal(options), HasSubstr("margin"));
 }
@@ -118,6 +121,9 @@ TEST(RuntimeOpen, RefusesLimitsThatNoMachineHasRoomFor) {
     options.core.*field = UINT32_MAX;
     EXPECT_THAT(Refusal(options), HasSubstr("not 4294967295"));
   }
+  RuntimeOptions waiting = Good();
+  waiting.core.waiting.messages = UINT32_MAX;
+  EXPECT_THAT(Refusal(waiting), HasSubstr("not 4294967295"));
   for (const auto field : {&RuntimeOptions::workers, &RuntimeOptions::workers_when_blocking,
                            &RuntimeOptions::spare_workers}) {
     RuntimeOptions options = Good();

@@ -39,16 +39,34 @@ namespace oncemq {
 
 enum class Order : uint8_t { kUnordered, kKey, kPartition };
 
-struct CoreOptions {
-  Order order = Order::kKey;    // what must stay in order within a partition
-  uint32_t in_flight = 32'768;  // unfinished messages in this process
-  // Unfinished bytes. Nothing is admitted at the bound, and before it no more messages at once than
-  // fit if they are as large as the last ones were. So one admission may exceed it, by as much as
-  // its messages are larger than those before.
-  uint64_t in_flight_bytes = 256ull << 20;
+// The second budget (rule 44). A message waits from the first pause of its key's head until this head
+// is through: its handler asked for a retry, another claim of its id is in the way, or the window
+// did not answer. Waiting messages count here, and not in CoreOptions::in_flight, in_flight_bytes
+// and partition_credit. Later messages of the key join them.
+//
+// Once a head is through, its followers count there again. So more than in_flight may be unfinished
+// and not waiting for a while, but never more than in_flight + messages are unfinished in all.
+// Nothing is admitted until it is less.
+struct WaitingOptions {
+  uint32_t messages = 65'536;    // in this process; raise it where many keys fail for long
+  uint64_t bytes = 256ull << 20;
+  // Once the budget is used up: refuse the message whose key has waited longest, if it waits for a
+  // retry. Otherwise, and where there is none: admit nothing more to partitions with waiting
+  // messages. Others go on. One admission may exceed the budget.
+  bool park = false;
   // A message that waits while so many bytes of later ones have finished is copied, so that it
   // keeps no response of the broker alive (Core::TakeLeftBehind).
   uint64_t left_behind_bytes = 32ull << 20;
+};
+
+struct CoreOptions {
+  Order order = Order::kKey;    // what must stay in order within a partition
+  uint32_t in_flight = 32'768;  // unfinished messages in this process, without waiting ones
+  // Their bytes. Nothing is admitted at the bound, and before it no more messages at once than
+  // fit if they are as large as the last ones were. So one admission may exceed it, by as much as
+  // its messages are larger than those before.
+  uint64_t in_flight_bytes = 256ull << 20;
+  WaitingOptions waiting;
   uint32_t partition_credit = 8'192;      // unfinished messages of one partition
   uint32_t span = 1'000'000;              // arrivals above the frontier of one partition
   uint32_t batch = 500;                   // messages handed to a worker at once
@@ -211,6 +229,8 @@ struct PartitionStatus {
   int64_t uncertain = 0;    // beside the totals, as of CommitMetadata
   DeliveryCounts counts;
   uint32_t retrying = 0;  // of the open ones: their handler asked for another attempt
+  uint32_t waiting = 0;   // as of WaitingOptions
+  uint64_t waiting_bytes = 0;
 };
 
 // How far an open message has come.
@@ -279,7 +299,7 @@ class Core {
   void FindOwedClaims(std::vector<HeldClaim>& claims) const;
   // Appends the messages that have to be copied since the last look, each once. None of them is
   // with a worker, so nobody reads them until Replace(), which has to be the next call. Looks again
-  // after each quarter of CoreOptions::left_behind_bytes that was admitted.
+  // after each quarter of WaitingOptions::left_behind_bytes that was admitted.
   void TakeLeftBehind(std::vector<LeftBehind>& messages);
   void Replace(std::span<const LeftBehind> copies);
 

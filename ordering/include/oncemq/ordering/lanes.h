@@ -44,6 +44,7 @@ struct Lane {
   bool solo = false;   // the head goes alone until it has moved (rule 17)
   bool stuck = false;  // a message of its present run did not finish and asked for a pause
   bool redrive_ends = false;  // one of its present run was refused again
+  bool waits = false;  // its owner counts its nodes apart, until its head has moved
   int64_t wait = 0;    // longest pause that a message of its present run asked for
 };
 
