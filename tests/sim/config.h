@@ -95,6 +95,9 @@ struct Config {
   // Limits of the core.
   int64_t in_flight = 256;
   int64_t in_flight_bytes = 1 << 20;
+  int64_t waiting = 64;
+  int64_t waiting_bytes = 1 << 20;
+  int64_t waiting_parks = 0;  // over these budgets
   int64_t partition_credit = 128;
   int64_t span = 1024;
   int64_t batch = 16;
@@ -227,6 +230,9 @@ void EachLaterNumber(ConfigType& c, Visit& visit) {
   visit("collide", c.collide);
   visit("hopeless", c.hopeless);
   visit("attempts", c.attempts);
+  visit("waiting", c.waiting);
+  visit("waiting_bytes", c.waiting_bytes);
+  visit("waiting_parks", c.waiting_parks);
 }
 
 // Calls visit(name, value) for every number of the configuration.

@@ -60,5 +60,41 @@ TEST(FailureScenarios, AnHeirGoesOnWithTheAttemptsOfItsDeadOwner) {
   EXPECT_GT(spared, 0);
 }
 
+// Rule 44: keys that wait hold no credit of those that go on.
+TEST(FailureScenarios, MoreMessagesAreOpenThanMayRunWhileKeysWait) {
+  Config config = Failing();
+  config.hopeless = 500;
+  config.attempts = 8;
+  config.appended_over = 100 * kMilli;
+  config.in_flight = config.partition_credit = 4;
+  int64_t most = 0;
+  Play(config, [&](const RunResult& result, const Sometimes&) {
+    std::map<ActorId, int64_t> open;
+    for (const Record& record : result.history.records()) {
+      if (record.op == Op::kAdmit) {
+        most = std::max(most, ++open[record.process]);
+      } else if (record.op == Op::kGone) {
+        open[record.process]--;
+      }
+    }
+  });
+  EXPECT_GT(most, 3 * config.in_flight);
+}
+
+TEST(FailureScenarios, OverTheBudgetMessagesAreParkedBeforeTheirAttemptsEnd) {
+  Config config = Failing();
+  config.hopeless = 300;
+  config.waiting = 2;
+  config.waiting_parks = 1;
+  int64_t early = 0;
+  Play(config, [&](const RunResult& result, const Sometimes&) {
+    std::map<uint32_t, int64_t> failed = FailedCalls(result);
+    for (const Record& record : result.history.records()) {
+      early += record.op == Op::kJournal && failed[record.id] < kAttempts ? 1 : 0;
+    }
+  });
+  EXPECT_GT(early, 0);
+}
+
 }  // namespace
 }  // namespace oncemq::sim

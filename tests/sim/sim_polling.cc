@@ -120,14 +120,32 @@ void SimProcess::AdmitFrom(int32_t partition) {
   }
   if (!arrivals_.empty()) {
     NoteAdmitted(partition, status);
+    const Load waited = AllThatWaits();
     core_.Admit(CoreId(partition), arrivals_);
-    world_.history.Append({.time = world_.loop.now(),
-                           .process = actor_,
-                           .op = Op::kBounds,
-                           .partition = partition,
-                           .value = core_.unfinished(),
-                           .aux = static_cast<int64_t>(core_.unfinished_bytes())});
+    NoteBounds(partition, waited, status.waiting);
   }
+}
+
+SimProcess::Load SimProcess::AllThatWaits() const {
+  Load all;
+  for (size_t p = 0; p < partitions_.size(); p++) {
+    const PartitionStatus status = core_.Status(static_cast<PartitionId>(p));
+    all.messages += status.waiting;
+    all.bytes += static_cast<int64_t>(status.waiting_bytes);
+  }
+  return all;
+}
+
+void SimProcess::NoteBounds(int32_t partition, const Load& waited, int64_t waited_here) {
+  const auto bytes = static_cast<int64_t>(core_.unfinished_bytes());
+  Record record{.time = world_.loop.now(), .process = actor_, .op = Op::kBounds};
+  record.partition = partition;
+  record.value = core_.unfinished() - waited.messages;
+  record.aux = bytes - waited.bytes;
+  world_.history.Append(record);
+  record.flag = true;
+  record.value = waited_here;
+  world_.history.Append(record);
 }
 
 // All that is in the log by now was read.

@@ -97,7 +97,13 @@ class SimProcess final : public MemberShell {
   void Poll();
   void WakeIn(Micros delay);
   void PlanNextPoll();
+  struct Load {
+    int64_t messages = 0;
+    int64_t bytes = 0;
+  };
   void AdmitFrom(int32_t partition);
+  Load AllThatWaits() const;
+  void NoteBounds(int32_t partition, const Load& waited, int64_t waited_here);
   bool Collect(int32_t partition, size_t most);
   void PassHole(int32_t partition, const PartitionStatus& status, bool behind);
   const LogRecord* NextIn(int32_t partition) const;

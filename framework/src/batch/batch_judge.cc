@@ -80,7 +80,7 @@ BatchMachine::Part BatchMachine::Plan(size_t i) {
     return Part::kEnd;
   }
   if (!policy_.window || item.id.empty()) {
-    return Part::kRun;
+    return item.text.empty() ? Part::kRun : Part::kJournal;
   }
   if (item.copy && FollowsEarlier(i)) {
     return Part::kCopy;
@@ -142,7 +142,7 @@ bool BatchMachine::Judge(size_t i) {
       progress_[i].claimed = true;
       progress_[i].attempt = answer.attempt;
       progress_[i].uncertain = answer.uncertain;
-      return true;
+      return items_[i].text.empty() || Refuse(i, std::string(items_[i].text), policy_.reject);
     case ClaimVerdict::kDuplicate:
       Settle(i, DeliveryFate::kSuppressed);
       settlements_[i].same_delivery = answer.same_delivery;

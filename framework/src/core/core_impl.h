@@ -134,7 +134,7 @@ class Core::Impl {
     }
     if (const auto kept = kept_outcomes_.find(item.slot); kept != kept_outcomes_.end()) {
       item.attempts = kept->second.attempts;
-      item.text = IsDecided(item.stage) ? std::string_view(kept->second.text) : std::string_view();
+      item.text = kept->second.text;
       item.entry = kept->second.entry;
       item.drop = kept->second.drop;
       item.first |= kept->second.first;

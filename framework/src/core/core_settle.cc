@@ -157,6 +157,7 @@ void Core::Impl::NoteWait(const Delivery& delivery, const Settlement& settlement
 
 // Not final: the delivery stays at its place in the lane and remembers how far it has come.
 void Core::Impl::Keep(Delivery& delivery, uint32_t slot, Settlement& settlement) {
+  const bool was_decided = IsDecided(delivery.carried.stage);
   delivery.carried = settlement.carried();
   // The window may not tell it again: a doubt of the claim lives on in the delivery.
   delivery.carried.touched |= settlement.uncertain;
@@ -174,6 +175,9 @@ void Core::Impl::Keep(Delivery& delivery, uint32_t slot, Settlement& settlement)
     kept.entry = settlement.entry;
   } else {
     ReleaseId(delivery);
+    if (was_decided) {
+      kept_outcomes_[slot].text.clear();
+    }
   }
   if (settlement.fate == DeliveryFate::kRetry || settlement.fate == DeliveryFate::kWait ||
       settlement.fate == DeliveryFate::kPending) {
@@ -269,7 +273,6 @@ void Core::Impl::ParkLongestWaiting() {
   while (const auto index = waiting_.Cut()) {
     Lane& lane = lanes_[*index];
     lane.waits = false;
-    slab_[lane.head].carried.stage = Stage::kRejecting;
     kept_outcomes_[lane.head].text =
         "the budget for waiting messages is used up, and its key has waited longest";
     MakeReady(*index);

@@ -69,7 +69,9 @@ struct BatchItem : DeliveryName, Carried {
   bool first = false;          // as in ClaimRequest
   bool follows = false;        // an earlier message of its key is parked: it is recorded, not run
   bool drop = false;           // redriven: ends without a call
-  std::string_view text = {};  // result or reason that belongs to kApplied and kRejecting
+  // Result or reason that belongs to kApplied and kRejecting. With kFresh: why it is refused, once
+  // it is claimed, instead of handled.
+  std::string_view text = {};
   uint64_t entry = 0;          // with kRecorded: number of its record
 };
 
