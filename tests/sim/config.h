@@ -97,7 +97,7 @@ struct Config {
   int64_t in_flight_bytes = 1 << 20;
   int64_t waiting = 64;
   int64_t waiting_bytes = 1 << 20;
-  int64_t waiting_parks = 0;  // over these budgets
+  int64_t waiting_parks = 0;  // over these budgets; checkers know it of hopeless ids only
   int64_t partition_credit = 128;
   int64_t span = 1024;
   int64_t batch = 16;

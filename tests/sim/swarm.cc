@@ -155,7 +155,6 @@ void Beyond(Rng& rng, Config& c) {
   c.pass = c.malformed > 0 && rng.Chance(500);
   c.waiting = Pick(rng, {1, 8, 64});
   c.waiting_bytes = Pick(rng, {500, 1 << 20});
-  c.waiting_parks = c.journal != 0 && rng.Chance(300);
 }
 
 }  // namespace

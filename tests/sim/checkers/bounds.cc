@@ -21,7 +21,6 @@ class Bounds final : public Checker {
       const DeliveryFacts& facts = evidence_.history.delivery(record.delivery);
       largest_ = std::max<int64_t>(largest_, facts.bytes);
       ++held_[{record.process, record.partition}];
-      AtMost("messages in a process", ++all_[record.process], config.in_flight + config.waiting);
       const AssignmentLedger* ledger = ledgers_.Find(record.process, record.partition);
       const auto span = static_cast<int64_t>(ledger->arrivals.size() - ledger->lowest_open);
       AtMost("arrivals above the frontier", span, config.span);
@@ -29,7 +28,6 @@ class Bounds final : public Checker {
     } else if (record.op == Op::kGone) {
       const DeliveryFacts& facts = evidence_.history.delivery(record.delivery);
       held_[{facts.process, facts.partition}]--;
-      all_[facts.process]--;
     } else if (record.op == Op::kBounds && record.flag) {
       AtMost("unfinished messages of a partition",
              held_[{record.process, record.partition}] - record.value, config.partition_credit);
@@ -50,7 +48,6 @@ class Bounds final : public Checker {
 
   Ledgers ledgers_;
   std::map<std::pair<ActorId, int32_t>, int64_t> held_;
-  std::map<ActorId, int64_t> all_;
   int64_t largest_ = 0;
 };
 

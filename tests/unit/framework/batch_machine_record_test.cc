@@ -154,6 +154,31 @@ TEST_F(BatchMachineRefusal, IsAppendedOnceHoweverLongTheWindowIsDown) {
   EXPECT_EQ(FateOf(0), DeliveryFate::kRejected);
 }
 
+TEST_F(BatchMachineRefusal, OfTheCoreIsClaimedAndParkedWithoutACall) {
+  Add(1, "x").text = "waited longest";
+  Start();
+  Claim({ClaimVerdict::kGranted});
+  EXPECT_TRUE(Handle().empty());
+  ASSERT_EQ(machine_->step(), BatchStep::kJournal);
+  EXPECT_EQ(machine_->journal_entries()[0].why, "waited longest");
+  machine_->Journaled({}, 17);
+  ASSERT_EQ(machine_->step(), BatchStep::kPark);
+  machine_->changes()[0] = MarkerChange::kMade;
+  machine_->Parked({});
+  EXPECT_EQ(FateOf(0), DeliveryFate::kRejected);
+  EXPECT_FALSE(machine_->settlements()[0].handled);
+}
+
+TEST_F(BatchMachineRefusal, OfTheCoreNeedsNoWindow) {
+  Use({.level = Level::kGuarded, .window = false, .reject = RejectPolicy::kPark});
+  Add(1, "x").text = "waited longest";
+  Start();
+  EXPECT_TRUE(Handle().empty());
+  ASSERT_EQ(machine_->step(), BatchStep::kJournal);
+  machine_->Journaled({}, 17);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kParked);
+}
+
 TEST_F(BatchMachineRefusal, ThatWaitsForItsMarkerStaysOnRecordWhereAnotherHandlerHangs) {
   Add(1, "x", Stage::kRecorded, false, 55).entry = 17;
   Add(2, "y");

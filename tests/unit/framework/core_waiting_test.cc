@@ -218,5 +218,15 @@ TEST_F(CoreDueTimes, TenThousandKeysAreTriedAtTheirTimesAndNotBefore) {
   EXPECT_EQ(tried, kKeys);
 }
 
+TEST_F(CoreDueTimes, ABatchBringsWhatIsDueBeforeTheNextTick) {
+  Give(0);
+  Admit(0, 0, "k");
+  FailAll();
+  now_ += microseconds(kPause - 1);
+  EXPECT_THAT(Take(), IsEmpty());
+  now_ += microseconds(1);
+  EXPECT_THAT(Offsets(Take()), ElementsAre(0));
+}
+
 }  // namespace
 }  // namespace oncemq
