@@ -136,7 +136,7 @@ TEST_F(LargeCore, AStuckHeadUnderAFullSpanHoldsOneMessageAndThenFreesAll) {
   Give(0);
   FillSpan([](const BatchItem& item) { return item.at.offset == 0; });
   EXPECT_EQ(core_->Status(0).next_offset, int64_t{CoreOptions().span});
-  EXPECT_EQ(core_->unfinished(), 1u);
+  EXPECT_EQ(core_->load().unfinished, 1u);
   const auto waiting = Only<CommitAction>(AfterASecond());
   ASSERT_EQ(waiting.size(), 1u);
   EXPECT_EQ(waiting[0].offset, 0);
@@ -219,7 +219,7 @@ TEST_F(LargeCore, FourThousandPartitionsAreCommittedGivenBackAndTakenAgain) {
   EXPECT_EQ(Only<CommitAction>(AfterASecond()).size(), kPartitions);
   EXPECT_TRUE(core_->Counts().Balanced());
   EXPECT_EQ(core_->Counts().applied, int64_t{kPartitions} * (kRounds * kBatch + 1));
-  EXPECT_EQ(core_->unfinished(), 0u);
+  EXPECT_EQ(core_->load().unfinished, 0u);
 }
 
 TEST_F(LargeCore, AMillionMessagesOfOneKeyStayInOrderThroughRetries) {
@@ -235,9 +235,9 @@ TEST_F(LargeCore, AMillionMessagesOfOneKeyStayInOrderThroughRetries) {
   while (next < kMillion) {
     const auto left = static_cast<uint32_t>(kMillion - core_->Status(0).next_offset);
     if (const uint32_t credit = std::min(left, core_->Credit(0));
-        credit >= std::min(left, 10'000u) || core_->unfinished() == 0) {
+        credit >= std::min(left, 10'000u) || core_->load().unfinished == 0) {
       Admit(0, credit, [](int64_t) { return uint64_t{1}; });
-      ASSERT_EQ(core_->lanes(), 1u);
+      ASSERT_EQ(core_->load().lanes, 1u);
     }
     ASSERT_TRUE(core_->TakeBatch(batch, now_)) << next;
     ASSERT_FALSE(core_->TakeBatch(second, now_)) << "one key runs in one place at a time";
@@ -267,14 +267,14 @@ TEST_F(LargeCore, AMillionMessagesOfOneKeyStayInOrderThroughRetries) {
   }
   EXPECT_GT(retries, kMillion / 1'000);
   EXPECT_EQ(released_total_, kMillion);
-  EXPECT_EQ(core_->lanes(), 0u);
+  EXPECT_EQ(core_->load().lanes, 0u);
 }
 
 TEST_F(LargeCore, AMillionKeysThatWaitAreHandedBackAtOnce) {
   OpenWide();
   Give(0);
   Admit(0, kMillion, [](int64_t offset) { return MixBits(static_cast<uint64_t>(offset)) | 1; });
-  EXPECT_GT(core_->lanes(), kMillion - 100) << "two keys with equal hashes are rare";
+  EXPECT_GT(core_->load().lanes, kMillion - 100) << "two keys with equal hashes are rare";
   oncemq::MessageBatch batch;
   ASSERT_TRUE(core_->TakeBatch(batch, now_));
   const auto running = static_cast<int64_t>(batch.items.size());
@@ -287,7 +287,7 @@ TEST_F(LargeCore, AMillionKeysThatWaitAreHandedBackAtOnce) {
   EXPECT_EQ(Decode(last[0]).totals.applied, running);
   EXPECT_EQ(Only<GiveBackAction>(Acknowledge()).size(), 1u);
   EXPECT_EQ(released_total_, kMillion);
-  EXPECT_EQ(core_->lanes(), 0u);
+  EXPECT_EQ(core_->load().lanes, 0u);
   EXPECT_TRUE(core_->Counts().Balanced());
 }
 

@@ -103,7 +103,7 @@ void SimProcess::AdmitFrom(int32_t partition) {
     WakeIn(50);
   } else if (Collect(partition, most)) {
     const bool bytes =
-        core_.unfinished_bytes() >= static_cast<uint64_t>(world_.config.in_flight_bytes);
+        core_.load().bytes >= static_cast<uint64_t>(world_.config.in_flight_bytes);
     world_.sometimes.Count(Situation::kBytesExhausted, credit == 0 && bytes);
     world_.sometimes.Count(Situation::kCreditExhausted, credit == 0 && !bytes);
     if (credit > most || (behind && credit > 0)) {
@@ -137,10 +137,10 @@ SimProcess::Load SimProcess::AllThatWaits() const {
 }
 
 void SimProcess::NoteBounds(int32_t partition, const Load& waited, int64_t waited_here) {
-  const auto bytes = static_cast<int64_t>(core_.unfinished_bytes());
+  const auto bytes = static_cast<int64_t>(core_.load().bytes);
   Record record{.time = world_.loop.now(), .process = actor_, .op = Op::kBounds};
   record.partition = partition;
-  record.value = core_.unfinished() - waited.messages;
+  record.value = core_.load().unfinished - waited.messages;
   record.aux = bytes - waited.bytes;
   world_.history.Append(record);
   record.flag = true;

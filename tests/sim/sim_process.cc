@@ -38,7 +38,7 @@ CoreOptions OptionsOf(const Config& c) {
           .store_retry = microseconds(c.store_retry),
           .relies_on_map = c.pass != 0 || (LevelOf(c) == Level::kOpaque && !MarkersGoAlong(c)),
           .suspects = NamesSuspects(c),
-          .scope = kScope};
+          .scope = {kScope}};
 }
 
 }  // namespace
@@ -289,7 +289,7 @@ bool SimProcess::Quiet(int32_t partition) const {
     return status.counts.open == 0;
   }
   if (state.stopped) {
-    return core_.running() == 0;
+    return core_.load().running == 0;
   }
   return status.counts.open == 0 && status.committed == status.frontier;
 }

@@ -208,7 +208,7 @@ void BatchMachine::Parked(const Status& status) {
       Settle(i, FateOnRecord(policy_.reject));
     } else {
       settlements_[i].touched = true;
-      Settle(i, DeliveryFate::kWithdrawn);
+      GiveUpClaim(i, DeliveryFate::kWithdrawn);
     }
   }
   ReleaseUndone();

@@ -301,7 +301,7 @@ void DescribeLimits(const RuntimeOptions& runtime, Lines& lines) {
   lines.Add("over_waiting", core.waiting.park ? "park" : "hold");
   lines.Add("partition_credit", uint64_t{core.partition_credit});
   if (runtime.policy.reject == RejectPolicy::kPark) {
-    lines.Add("parked", uint64_t{runtime.park_most});
+    lines.Add("parked", uint64_t{runtime.kafka.park_most});
   }
   lines.Add("span", uint64_t{core.span});
   lines.Add("batch", uint64_t{core.batch});

@@ -162,7 +162,7 @@ void ReadLimits(Section limits, ServiceOptions& options) {
   limits.Count("span", core.span, 1, 100'000'000);
   limits.Count("batch", core.batch, 1, 10'000);
   limits.Count("lane_batch", core.lane_batch, 1, 10'000);
-  limits.Count("parked", options.runtime.park_most, 1, 100'000'000);
+  limits.Count("parked", options.runtime.kafka.park_most, 1, 100'000'000);
   limits.Finish();
   // A message that waits for its marker has its id open.
   options.memory.max_open =

@@ -5,7 +5,6 @@
 
 #include "core_impl.h"
 #include "oncemq/base/check.h"
-#include "oncemq/base/hash.h"
 
 namespace oncemq {
 namespace {
@@ -22,7 +21,7 @@ Core::Impl::Impl(const CoreOptions& options)
       retries_(static_cast<uint32_t>(slab_.size())),
       free_(static_cast<uint32_t>(slab_.size())),
       stamps_(slab_.size(), kNoStamp),
-      usual_bytes_(std::max<uint64_t>(1, options.in_flight_bytes / kFirstMessages)) {
+      usual_(std::max<uint64_t>(1, options.in_flight_bytes / kFirstMessages)) {
   ONCEMQ_CHECK(options.in_flight > 0 && options.batch > 0 && options.lane_batch > 0,
                "limits are checked where they are configured");
   for (uint32_t i = 0; i < free_; i++) {
@@ -62,7 +61,7 @@ void Core::OwnerEpochRaised(PartitionId partition, uint32_t epoch,
                             const Result<OwnerEpoch>& owner_epoch, BootTime now) {
   PartitionState& state = impl_->At(partition);
   state.OwnerEpochRaised(epoch, owner_epoch, now, impl_->actions_);
-  impl_->WakeHeld(state);
+  impl_->lanes_.WakeAll(state.held);
 }
 
 void Core::CommitAnswered(PartitionId partition, uint64_t number, CommitReply reply, BootTime now) {
@@ -71,7 +70,7 @@ void Core::CommitAnswered(PartitionId partition, uint64_t number, CommitReply re
   if (state.phase() == PartitionPhase::kStopped) {
     impl_->HandBackQueued(partition);
   }
-  impl_->WakeHeld(state);
+  impl_->lanes_.WakeAll(state.held);
 }
 
 void Core::Revoke(PartitionId partition, BootTime deadline, BootTime now) {
@@ -94,11 +93,7 @@ void Core::Admit(PartitionId partition, std::span<const Arrival> arrivals) {
 }
 
 void Core::SetParked(PartitionId partition, const ParkedMessages& parked) {
-  std::vector<std::pair<uint64_t, uint32_t>> lanes = parked.keys;
-  for (auto& [hash, count] : lanes) {
-    hash ^= MixBits(partition);
-  }
-  impl_->parked_.Set(partition, lanes, parked.offsets);
+  impl_->parked_.Set(partition, parked);
 }
 
 void Core::AdmitRedriven(PartitionId partition, std::span<const RedrivenArrival> arrivals) {
@@ -225,20 +220,12 @@ DeliveryCounts Core::Counts() const {
   return sum;
 }
 
-uint32_t Core::lanes() const {
-  return impl_->lanes_.live();
-}
-uint32_t Core::running() const {
-  return impl_->running_;
-}
-uint32_t Core::unfinished() const {
-  return static_cast<uint32_t>(impl_->slab_.size()) - impl_->free_;
+CoreLoad Core::load() const {
+  const uint32_t unfinished = static_cast<uint32_t>(impl_->slab_.size()) - impl_->free_;
+  return {impl_->lanes_.live(), impl_->running_, unfinished, impl_->bytes_};
 }
 uint64_t Core::MessagesThatFit() const {
-  return impl_->options_.in_flight_bytes / impl_->usual_bytes_;
-}
-uint64_t Core::unfinished_bytes() const {
-  return impl_->bytes_;
+  return impl_->options_.in_flight_bytes / impl_->usual_.bytes();
 }
 
 }  // namespace oncemq

@@ -29,36 +29,18 @@ uint32_t Core::Impl::Credit(PartitionId id) {
   // credit.
   partition.frontier().Advance();
   const uint64_t left = options_.in_flight_bytes - bytes;
-  const uint64_t fitting = std::clamp<uint64_t>(left / usual_bytes_, 1, UINT32_MAX);
+  const uint64_t fitting = std::clamp<uint64_t>(left / usual_.bytes(), 1, UINT32_MAX);
   return std::min({free_, options_.in_flight - unfinished, options_.partition_credit - of_partition,
                    partition.frontier().room(), static_cast<uint32_t>(fitting)});
 }
 
-void Core::Impl::LearnSize(uint64_t bytes, size_t messages) {
-  const uint64_t mean = std::max<uint64_t>(1, bytes / messages);
-  if (!size_known_ || mean > usual_bytes_) {
-    usual_bytes_ = mean;
-  } else {
-    usual_bytes_ -= (usual_bytes_ - mean) / 8;
-  }
-  size_known_ = true;
-}
-
+// Mixed with the partition: order holds within (partition, key), and one partition must not hold up
+// another.
 uint64_t Core::Impl::LaneHash(PartitionId id, const Arrival& arrival) {
-  // Mixed with the partition: order holds within (partition, key), and one partition must not hold
-  // up another.
-  switch (options_.order) {
-    case Order::kKey:
-      if (arrival.key_hash != 0) {
-        return arrival.key_hash ^ MixBits(id);
-      }
-      break;
-    case Order::kPartition:
-      return MixBits(id);
-    case Order::kUnordered:
-      break;
+  if (options_.order == Order::kKey && arrival.key_hash != 0) {
+    return ParkedLanes::Keyed(arrival.key_hash, id);
   }
-  return MixBits(++no_key_);
+  return ParkedLanes::Unkeyed(options_.order == Order::kPartition ? id : ++no_key_);
 }
 
 // 0 for no id. Equal for different ids at times: slower, never wrong (running_ids.h).
@@ -74,7 +56,7 @@ void Core::Impl::Admit(PartitionId id, std::span<const Arrival> arrivals) {
   ONCEMQ_CHECK(arrivals.size() <= free_, "the shell admits no more than its credit");
   if (options_.order == Order::kKey) {
     for (const Arrival& arrival : arrivals) {
-      lanes_.Prefetch(arrival.key_hash ^ MixBits(id));
+      lanes_.Prefetch(ParkedLanes::Keyed(arrival.key_hash, id));
       ids_.Prefetch(IdHash(id, arrival));  // for the batch that takes it, soon
     }
   }
@@ -140,15 +122,14 @@ inline uint32_t Core::Impl::TakeSlot(const PartitionState& partition, PartitionI
                       .partition = id,
                       .id_size = static_cast<uint16_t>(arrival.id.size()),
                       .carried = carried,
-                      .again = place.again,
-                      .keyed = options_.order == Order::kKey && arrival.key_hash != 0};
+                      .again = place.again};
   bytes_ += arrival.bytes;
   stamps_[slot] = admitted_;
   return slot;
 }
 
 void Core::Impl::CountAdmitted(PartitionState& partition, uint32_t count, uint64_t bytes) {
-  LearnSize(bytes, count);
+  usual_.Learn(bytes, count);
   admitted_ += bytes;
   // A free slot is taken again first.
   used_ = std::max(used_, static_cast<uint32_t>(slab_.size()) - free_);
@@ -245,11 +226,7 @@ void Core::Impl::HandBackQueued(PartitionId id) {
   }
   ONCEMQ_CHECK(partition.counts.Balanced(), "each delivery is in exactly one count (rule 51)");
   lanes_.WakeAll(partition.held);
-  EraseEmptyLanes();
-}
-
-// Of lanes that are not with a worker; those end with their batch.
-void Core::Impl::EraseEmptyLanes() {
+  // Lanes with a worker end with their batch.
   lanes_.EraseEmptyReady();
   ids_.ForEachWaiting([&](LaneList& waiting) { lanes_.EraseEmpty(waiting); });
   waiting_.RemoveIf([&](uint32_t lane) {
@@ -275,9 +252,7 @@ void Core::Impl::Free(uint32_t slot) {
   PartitionState& partition = At(delivery.partition);
   ONCEMQ_CHECK(partition.unfinished > 0, "an admitted delivery is freed once");
   partition.unfinished--;
-  if (!kept_outcomes_.empty()) [[unlikely]] {
-    kept_outcomes_.erase(slot);
-  }
+  kept_outcomes_.Forget(slot);
   retries_.Forget(slot, delivery.partition, delivery.offset);
   delivery.ticket++;
   delivery.message = nullptr;

@@ -6,6 +6,38 @@
 #include "oncemq/base/check.h"
 
 namespace oncemq {
+namespace {
+
+// Once it is on record, the later ones of its key follow it there.
+bool IsRefused(const Delivery& delivery) {
+  const Stage stage = delivery.carried.stage;
+  return stage == Stage::kRejecting || stage == Stage::kRecorded;
+}
+
+// Whether it may come into the batch after the last one of its lane. One that is refused holds its
+// key back, and comes by itself. Live messages wait for the end of the redriven ones.
+bool Joins(const Delivery& delivery, const BatchItem& last, bool refused) {
+  return !delivery.alone && !refused && (delivery.carried.redriven || !last.redriven);
+}
+
+void Fill(const Delivery& delivery, const PartitionState& partition, BatchItem& item) {
+  const AssignFacts& facts = partition.facts();
+  item.ticket = delivery.ticket;
+  item.lane = delivery.lane;
+  item.partition = delivery.partition;
+  item.message = delivery.message;
+  item.id = delivery.id_view();
+  item.at = {facts.source, facts.partition, delivery.offset};
+  item.owner_epoch = partition.owner_epoch();
+  item.time = delivery.time;
+  item.first = delivery.offset >= facts.metadata.top;
+  item.token.attempt = delivery.token;
+  item.attempts.made = delivery.attempt;
+  item.alone = delivery.alone;
+  item.fingerprint = delivery.fingerprint;
+}
+
+}  // namespace
 
 bool Core::Impl::TakeBatch(MessageBatch& batch, BootTime now, uint32_t limit) {
   batch.items.clear();
@@ -82,20 +114,11 @@ uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, MessageBatch& batch
     if (!FitsBatch(delivery, batch)) {
       break;
     }
-    if (delivery.alone && slot != lane.head) {
+    const bool refused = options_.parks && !parked && IsRefused(delivery);
+    if (slot != lane.head && !Joins(delivery, batch.items.back(), refused)) {
       break;
     }
-    const Stage stage = delivery.carried.stage;
-    const bool refused = stage == Stage::kRejecting || stage == Stage::kRecorded;
-    const bool holds_back = options_.parks && !parked && refused;
-    if (holds_back && batch.items.size() > begin) [[unlikely]] {
-      break;  // recorded now, it would have those before it follow
-    }
-    // The redriven ones first; whether the others follow is known once these have ended.
     const bool redriven = delivery.carried.redriven;
-    if (batch.items.size() > begin && !redriven && batch.items.back().redriven) {
-      break;
-    }
     PartitionState& partition = At(delivery.partition);
     const bool current = partition.Current(delivery.epoch);
     // What has run already only needs its marker: that is owed in any phase.
@@ -119,25 +142,12 @@ uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, MessageBatch& batch
       }
       break;
     }
-    const AssignFacts& facts = partition.facts();
     // Filled where it stays: a copy of fields that were stored just now waits for the stores.
     BatchItem& item = batch.items.emplace_back();
     item.copy = copy;
     item.slot = slot;
-    item.ticket = delivery.ticket;
-    item.lane = index;
-    item.partition = delivery.partition;
-    item.message = delivery.message;
-    item.id = delivery.id_view();
-    item.at = {facts.source, facts.partition, delivery.offset};
-    item.owner_epoch = partition.owner_epoch();
-    item.time = delivery.time;
-    item.first = delivery.offset >= facts.metadata.top;
-    item.token.attempt = delivery.token;
-    item.attempts.made = delivery.attempt;
-    item.alone = delivery.alone;
-    item.fingerprint = delivery.fingerprint;
-    FillOutcome(delivery, item);
+    Fill(delivery, partition, item);
+    kept_outcomes_.Fill(delivery, item);
     item.follows = parked && !redriven;
     if (options_.suspects && !owed) {
       partition.Taken(delivery.offset);
@@ -153,8 +163,8 @@ uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, MessageBatch& batch
     if (slot != kNoIndex) {
       __builtin_prefetch(&slab_[slot], 1);
     }
-    if (holds_back) [[unlikely]] {
-      break;  // the next ones follow it
+    if (refused) [[unlikely]] {
+      break;
     }
   }
   return static_cast<uint32_t>(batch.items.size() - begin);

@@ -3,23 +3,19 @@
 
 #include <deque>
 #include <memory>
-#include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "delivery.h"
+#include "kept_outcomes.h"
 #include "oncemq/framework/core.h"
 #include "oncemq/ordering/running_ids.h"
 #include "parked_lanes.h"
 #include "partition_state.h"
 #include "retries.h"
+#include "usual_size.h"
 #include "waiting.h"
 
 namespace oncemq {
-
-inline bool IsDecided(Stage stage) {
-  return stage == Stage::kApplied || stage == Stage::kRejecting || stage == Stage::kRecorded;
-}
 
 // Lanes, batches and settlements; what belongs to one partition only is in PartitionState.
 class Core::Impl {
@@ -51,7 +47,6 @@ class Core::Impl {
   PartitionState& At(PartitionId id) {
     return id < partitions_.size() ? *partitions_[id] : Create(id);
   }
-  void WakeHeld(PartitionState& partition) { lanes_.WakeAll(partition.held); }
 
   const CoreOptions options_;
   std::vector<std::unique_ptr<PartitionState>> partitions_;
@@ -80,10 +75,7 @@ class Core::Impl {
   uint64_t copied_bytes_ = 0;  // of bytes_
   uint32_t used_ = 0;          // no slot from here on was ever taken
 
-  // Of one message, lately: follows larger ones at once and smaller ones slowly. At first a guess
-  // that lets a few messages in.
-  uint64_t usual_bytes_;
-  bool size_known_ = false;
+  UsualSize usual_;
 
  private:
   PartitionState& Create(PartitionId id);
@@ -92,9 +84,7 @@ class Core::Impl {
                     const Frontier::Arrival& place, Carried carried);
   void CountAdmitted(PartitionState& partition, uint32_t count, uint64_t bytes);
   uint64_t IdHash(PartitionId id, const Arrival& arrival) const;
-  void LearnSize(uint64_t bytes, size_t messages);
   void Free(uint32_t slot);
-  void EraseEmptyLanes();
   void TakeFrom(PartitionId partition, uint32_t most, MessageBatch& batch, BootTime now);
   static bool FitsBatch(const Delivery& delivery, const MessageBatch& batch);
   void TakeOwed(uint32_t most, MessageBatch& batch, BootTime now);
@@ -107,7 +97,6 @@ class Core::Impl {
   void NoteUncertain(PartitionState& partition, const Delivery& delivery);
   void NoteWait(const Delivery& delivery, const Settlement& settlement, BootTime now);
   OpenMessage Describe(const Delivery& delivery, uint32_t slot) const;
-  void NoteParked(const Delivery& delivery, const Settlement& settlement);
   void ReleaseId(Delivery& delivery);
   void Account(PartitionState& partition, const Settlement& settlement, bool current);
   void EndBatch(uint32_t index, BootTime now);
@@ -119,30 +108,7 @@ class Core::Impl {
   }
   std::vector<int64_t> RunningOffsets(PartitionId id);
 
-  // The outcome of a decided delivery, and failed attempts, until it is settled for good.
-  struct KeptOutcome {
-    std::string text;
-    uint64_t entry = 0;
-    Attempts attempts;
-    bool drop = false;  // of a redriven one, like the next
-    bool first = false;
-  };
-  void FillOutcome(const Delivery& delivery, BatchItem& item) {
-    item.carried() = delivery.carried;
-    if (kept_outcomes_.empty()) {
-      return;
-    }
-    if (const auto kept = kept_outcomes_.find(item.slot); kept != kept_outcomes_.end()) {
-      item.attempts = kept->second.attempts;
-      item.text = kept->second.text;
-      item.entry = kept->second.entry;
-      item.drop = kept->second.drop;
-      item.first |= kept->second.first;
-    }
-    item.attempts.made = delivery.attempt;
-  }
-
-  std::unordered_map<uint32_t, KeptOutcome> kept_outcomes_;  // by slot
+  KeptOutcomes kept_outcomes_;
   std::deque<PartitionId> owing_;  // partitions with a lane that begins with an owed marker
   bool owed_last_ = false;         // the last batch was of one of them
   uint64_t no_key_ = 0;            // gives deliveries without a key lanes of their own

@@ -53,8 +53,8 @@ void Core::Impl::Settle(std::span<Settlement> settlements, BootTime now) {
     partition.counts.handler_calls += settlement.handled ? 1 : 0;
     if (IsFinal(settlement.fate)) {
       Account(partition, settlement, current);
-      if (options_.parks && current && delivery.keyed) {
-        NoteParked(delivery, settlement);
+      if (options_.parks && current) {
+        parked_.Note(settlement, delivery.partition, lanes_[delivery.lane]);
       }
       if (current && !delivery.again) {
         partition.Finish(delivery.arrival, VerdictOf(settlement), settlement.uncertain);
@@ -90,19 +90,6 @@ void Core::Impl::Settle(std::span<Settlement> settlements, BootTime now) {
   }
   halted_.clear();
   ParkLongestWaiting();
-}
-
-// A copy of a parked message has no record of its own.
-void Core::Impl::NoteParked(const Delivery& delivery, const Settlement& settlement) {
-  Lane& lane = lanes_[delivery.lane];
-  const bool recorded = settlement.fate == DeliveryFate::kParked && !settlement.attached;
-  if (!settlement.redriven) {
-    recorded ? parked_.Park(delivery.partition, lane.hash) : void();
-  } else if (recorded) {
-    lane.redrive_ends = true;
-  } else {
-    parked_.Unpark(delivery.partition, lane.hash);
-  }
 }
 
 void Core::Impl::Account(PartitionState& partition, const Settlement& settlement, bool current) {

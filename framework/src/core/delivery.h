@@ -35,7 +35,6 @@ struct Delivery {
   bool holds_id : 1 = false;
   bool alone : 1 = false;  // runs with nothing else
   bool again : 1 = false;  // Frontier's: another arrival speaks for the offset
-  bool keyed : 1 = false;  // its lane outlives it
 
   std::string_view id_view() const { return {id, id_size}; }
 };

@@ -9,23 +9,31 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <span>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
+#include "oncemq/base/hash.h"
 #include "oncemq/framework/core.h"
+#include "oncemq/ordering/lanes.h"
 
 namespace oncemq {
 
 class ParkedLanes {
  public:
+  // The hash of a lane. That of a message without a key is seen at it, since nothing follows it.
+  static uint64_t Keyed(uint64_t key_hash, PartitionId partition) {
+    return (key_hash ^ MixBits(partition)) & ~kUnkeyed;
+  }
+  static uint64_t Unkeyed(uint64_t number) { return MixBits(number) | kUnkeyed; }
+
   // Replaces what was known of the partition.
-  void Set(PartitionId partition, std::span<const std::pair<uint64_t, uint32_t>> lanes,
-           std::vector<int64_t> offsets) {
+  void Set(PartitionId partition, const ParkedMessages& parked) {
     Partition& of = At(partition);
-    of.lanes = {lanes.begin(), lanes.end()};
-    of.offsets = std::move(offsets);
+    of.lanes.clear();
+    for (const auto& [key_hash, messages] : parked.keys) {
+      of.lanes[Keyed(key_hash, partition)] += messages;
+    }
+    of.offsets = parked.offsets;
     std::sort(of.offsets.begin(), of.offsets.end());
   }
 
@@ -41,8 +49,21 @@ class ParkedLanes {
     return std::binary_search(offsets.begin(), offsets.end(), offset);
   }
 
-  void Park(PartitionId partition, uint64_t lane) { At(partition).lanes[lane]++; }
-  // A message of the lane has left the topic.
+  // A message of the lane has its outcome. A copy of a parked one has no record of its own.
+  void Note(const Settlement& settlement, PartitionId partition, Lane& lane) {
+    if ((lane.hash & kUnkeyed) != 0) {
+      return;
+    }
+    const bool recorded = settlement.fate == DeliveryFate::kParked && !settlement.attached;
+    if (settlement.redriven) {
+      recorded ? void(lane.redrive_ends = true) : Unpark(partition, lane.hash);
+    } else if (recorded) {
+      At(partition).lanes[lane.hash]++;
+    }
+  }
+
+ private:
+  static constexpr uint64_t kUnkeyed = uint64_t{1} << 63;
   void Unpark(PartitionId partition, uint64_t lane) {
     auto& lanes = At(partition).lanes;
     const auto found = lanes.find(lane);
@@ -50,8 +71,6 @@ class ParkedLanes {
       lanes.erase(found);
     }
   }
-
- private:
   struct Partition {
     std::unordered_map<uint64_t, uint32_t> lanes;  // with the number of their messages
     std::vector<int64_t> offsets;                  // sorted

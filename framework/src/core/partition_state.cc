@@ -319,8 +319,8 @@ void PartitionState::SendCommit(bool last, BootTime now, Actions& actions) {
                "a partition commits only while it is assigned");
   ONCEMQ_CHECK(counts.Balanced(), "each delivery is in exactly one count (rule 51)");
   CommitMetadata& metadata = facts_.metadata;
-  metadata.scope = options_.scope;
-  metadata.recipe = options_.recipe;
+  metadata.scope = options_.scope.id;
+  metadata.recipe = options_.scope.recipe;
   metadata.owner_epoch = owner_epoch_;
   metadata.incarnation = facts_.incarnation;
   last ? NameUnfinished() : CallUnclean(reserve_.State());

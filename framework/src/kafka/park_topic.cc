@@ -182,7 +182,7 @@ Result<uint64_t> ParkTopic::Record(std::span<const JournalEntry> entries, Messag
     if (entry.kind == RecordKind::kRefused || entry.kind == RecordKind::kFollows) {
       MutexLock partitions_lock(partitions_mutex_);
       const Partition& its = partitions_[{std::string(message.topic()), message.partition()}];
-      if (its.parked >= options_.park_most) {
+      if (its.parked >= options_.kafka.park_most) {
         worst = Error{Code::kFull, Effect::kNone,
                       std::to_string(its.parked) +
                           " messages of the partition are parked: redrive or drop some, or raise "

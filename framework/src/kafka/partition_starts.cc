@@ -153,8 +153,8 @@ Result<Assignment> PartitionStarts::Resolve(const rd_kafka_topic_partition_t& co
   if (!identity) {
     return identity.error();
   }
-  rules.scope = options_.core.scope;
-  rules.recipe = options_.core.recipe;
+  rules.scope = options_.core.scope.id;
+  rules.recipe = options_.core.scope.recipe;
   rules.suspects = options_.core.suspects;
   rules.source_identity = *identity;
   rules.resume_at_log_start =

@@ -162,7 +162,7 @@ Status CheckLimits(const RuntimeOptions& options) {
       {"span", core.span, 1, 100'000'000},
       {"batch", core.batch, 1, 10'000},
       {"lane_batch", core.lane_batch, 1, 10'000},
-      {"park_most", options.park_most, 1, 100'000'000},
+      {"park_most", options.kafka.park_most, 1, 100'000'000},
       {"workers", options.workers, 0, 1'024},
       {"workers_when_blocking", options.workers_when_blocking, 1, 1'024},
       {"spare_workers", options.spare_workers, 0, 1'024},
@@ -384,7 +384,7 @@ Result<std::unique_ptr<Runtime>> OpenKafkaRuntime(RuntimeOptions options, Window
   if (handler == nullptr) {
     return Invalid("there is no handler");
   }
-  options.core.scope =
+  options.core.scope.id =
       ScopeOf({options.app, options.name_space, options.kafka.group, options.handler});
   options.core.relies_on_map = ReliesOnMap(options, window);
   options.core.suspects = NamesSuspects(window);

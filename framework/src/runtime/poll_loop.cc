@@ -338,7 +338,7 @@ bool PollLoop::AtEnd() {
   }
   // Finished work is still owed its marker, so what runs may end before the deadline.
   const bool settled = partitions_.held() == 0 && !group_.StoresClose() &&
-                       (poll_.core.unfinished() == 0 || poll_.now >= drain_by_);
+                       (poll_.core.load().unfinished == 0 || poll_.now >= drain_by_);
   if (!closing_ && (settled || poll_.now >= end_by_)) {
     closing_ = true;
     end_by_ = poll_.now + kCloseWithin;
@@ -360,7 +360,7 @@ RunReport PollLoop::Finish(bool handlers_ended) {
   }
   poll_.history_thread.reset();
   report.clean = handlers_ended && !group_.disorder() && poll_.source->closed() &&
-                 poll_.core.unfinished() == 0;
+                 poll_.core.load().unfinished == 0;
   ReleaseMessages();
   poll_.source.reset();  // now: a thread that hangs may keep this object for long
   reporter_.Keep(report, poll_.parts.clock->Boot());

@@ -24,7 +24,7 @@ std::string StoreOwner(const RuntimeOptions& options) {
                                                             : "coordinates";
   return "group " + options.kafka.group + ", app " + options.app + ", namespace " +
          options.name_space + ", handler " + options.handler + ", recipe " +
-         std::to_string(options.core.recipe) + ", id from " + id + ", read_committed";
+         std::to_string(options.core.scope.recipe) + ", id from " + id + ", read_committed";
 }
 
 }  // namespace oncemq

@@ -114,7 +114,7 @@ JobPtr WorkerPool::Take(uint32_t most, bool here) {
 uint32_t WorkerPool::FittingBatch() const {
   const double cost = std::max(cost_, 0.01);
   const uint32_t idle = with_workers_ < workers_ ? workers_ - with_workers_ : 1;
-  const double ready = poll_.core.unfinished() - poll_.core.running();
+  const double ready = poll_.core.load().unfinished - poll_.core.load().running;
   const double share = std::ceil(ready / static_cast<double>(idle));
   return static_cast<uint32_t>(std::clamp(share, std::max(1.0, kLeastBatchMicros / cost),
                                           std::max(1.0, kBatchMicros / cost)));

@@ -128,7 +128,7 @@ TEST_F(CoreCommits, APartitionWhoseCommitsAreRefusedHoldsNoCredit) {
   Acknowledge(CommitReply::kRefused);
   EXPECT_EQ(core_.Counts().handed_back, 2);
   Settle(running[0], DeliveryFate::kRetry, 10);
-  EXPECT_EQ(core_.unfinished(), 0u) << "what ran is not run again here";
+  EXPECT_EQ(core_.load().unfinished, 0u) << "what ran is not run again here";
   core_.Revoke(0, now_ + microseconds(5'000), now_);
   EXPECT_EQ(Only<GiveBackAction>().size(), 1u);
 }

@@ -110,7 +110,7 @@ TEST_F(CoreLeftBehind, WhatIsFinishedAndWaitsForTheRestOfItsRunIsLeftBehindToo) 
   EXPECT_EQ(found[0].message, &At(0));
   core_.Replace(found);
   Settle(items[1], DeliveryFate::kApplied);
-  EXPECT_EQ(core_.unfinished_bytes(), 0u);
+  EXPECT_EQ(core_.load().bytes, 0u);
 }
 
 TEST_F(CoreLeftBehind, WhatWaitsForItsIdIsLeftBehind) {
@@ -151,7 +151,7 @@ TEST_F(CoreLeftBehind, ACopyTakesThePlaceOfItsMessageAndCountsForItsOwnBytes) {
   found[0].id = copy;
   found[0].bytes = 70;
   core_.Replace(found);
-  EXPECT_EQ(core_.unfinished_bytes(), 70u);
+  EXPECT_EQ(core_.load().bytes, 70u);
   After(50'000);
   const auto again = Take();
   ASSERT_EQ(again.size(), 1u);
@@ -163,7 +163,7 @@ TEST_F(CoreLeftBehind, ACopyTakesThePlaceOfItsMessageAndCountsForItsOwnBytes) {
   SettleAll(again);
   core_.TakeReleased(released);
   EXPECT_EQ(released, std::vector<void*>{&copy});
-  EXPECT_EQ(core_.unfinished_bytes(), 0u);
+  EXPECT_EQ(core_.load().bytes, 0u);
 }
 
 // Where copies fill the bytes in flight, they are no reason to keep others uncopied for longer.
@@ -184,7 +184,7 @@ TEST_F(CoreLeftBehind, CopiesDoNotCountForWhatIsInResponses) {
   FinishOthers(20);
   found = TakeNow();
   ASSERT_EQ(found.size(), 1u) << "after 100 bytes, not after 1,100";
-  EXPECT_EQ(core_.unfinished_bytes(), 1'010u);
+  EXPECT_EQ(core_.load().bytes, 1'010u);
 }
 
 TEST_F(CoreLeftBehind, APlaceThatIsTakenAgainIsNotTakenForItsFormerMessage) {
@@ -197,7 +197,7 @@ TEST_F(CoreLeftBehind, APlaceThatIsTakenAgainIsNotTakenForItsFormerMessage) {
   core_.Replace(found);
   After(50'000);
   FinishAll();
-  EXPECT_EQ(core_.unfinished(), 0u);
+  EXPECT_EQ(core_.load().unfinished, 0u);
   AdmitAs("waits");
   Settle(Take()[0], DeliveryFate::kRetry, 40'000);
   EXPECT_TRUE(TakeNow().empty());

@@ -40,7 +40,7 @@ TEST_F(CoreLimits, OneStuckHeadHoldsCreditForOneMessageUntilTheSpanIsFull) {
     SettleAll(Take());
   }
   EXPECT_EQ(offset, 64) << "the span bounds arrivals above the frontier";
-  EXPECT_EQ(core_.unfinished(), 1u);
+  EXPECT_EQ(core_.load().unfinished, 1u);
   SettleAll(stuck);
   EXPECT_EQ(core_.Credit(0), 32u);
 }
@@ -57,7 +57,7 @@ TEST_F(CoreLimits, BytesInFlightStopAdmission) {
   EXPECT_GT(core.Credit(0), 0u);
   core.Admit(0, {&arrival, 1});
   EXPECT_EQ(core.Credit(0), 0u);
-  EXPECT_EQ(core.unfinished_bytes(), 30u);
+  EXPECT_EQ(core.load().bytes, 30u);
 }
 
 class CoreBytes : public CoreHarness {
@@ -137,8 +137,8 @@ TEST_F(CoreLimits, EveryMessageIsReleasedExactlyOnce) {
   std::sort(released.begin(), released.end());
   EXPECT_EQ(released.size(), 20u);
   EXPECT_EQ(std::unique(released.begin(), released.end()), released.end());
-  EXPECT_EQ(core_.unfinished(), 0u);
-  EXPECT_EQ(core_.unfinished_bytes(), 0u);
+  EXPECT_EQ(core_.load().unfinished, 0u);
+  EXPECT_EQ(core_.load().bytes, 0u);
 }
 
 TEST_F(CoreLimits, MemoryOfLanesFollowsTheMessagesNotTheKeys) {
@@ -147,7 +147,7 @@ TEST_F(CoreLimits, MemoryOfLanesFollowsTheMessagesNotTheKeys) {
     Admit(0, offset, "key-" + std::to_string(offset));
     SettleAll(Take());
   }
-  EXPECT_EQ(core_.lanes(), 0u);
+  EXPECT_EQ(core_.load().lanes, 0u);
 }
 
 TEST_F(CoreLimits, AStoppedPartitionHoldsNoCreditThatOthersLiveOn) {
@@ -161,7 +161,7 @@ TEST_F(CoreLimits, AStoppedPartitionHoldsNoCreditThatOthersLiveOn) {
   stop.ticket = items[0].ticket;
   stop.fate = DeliveryFate::kStop;
   Settle(stop);
-  EXPECT_EQ(core_.unfinished(), 0u);
+  EXPECT_EQ(core_.load().unfinished, 0u);
   EXPECT_EQ(core_.Counts().handed_back, 3);
 }
 

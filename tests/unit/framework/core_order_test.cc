@@ -109,7 +109,7 @@ TEST_F(CoreOrder, ARetryWaitsInItsLaneWithItsFollowersAndHoldsNobodyElse) {
   Settle(items[2], DeliveryFate::kWithdrawn);
   Settle(items[3], DeliveryFate::kApplied);
   EXPECT_TRUE(Take().empty());
-  EXPECT_EQ(core_.running(), 0u);
+  EXPECT_EQ(core_.load().running, 0u);
   After(1'999);
   EXPECT_TRUE(Take().empty());
   EXPECT_EQ(core_.NextTimer().has_value(), true);
@@ -178,7 +178,7 @@ TEST_F(CoreOrder, ACopyOfARunningIdWaitsHoldsNoWorkerAndIsWokenByTheOutcome) {
   Admit(0, 1, "b", "x");
   Admit(0, 2, "c", "y");
   EXPECT_EQ(Offsets(Take()), (std::vector<int64_t>{2}));
-  EXPECT_EQ(core_.running(), 2u);
+  EXPECT_EQ(core_.load().running, 2u);
   SettleAll(original);
   EXPECT_EQ(Offsets(Take()), (std::vector<int64_t>{1}));
 }
@@ -301,7 +301,7 @@ TEST_F(CoreOrder, WhatHasRunIsNeverRunAgainWhileItsMarkerIsOwed) {
   EXPECT_EQ(again[0].token.attempt, 77u);
   EXPECT_EQ(again[0].text, "receipt");
   SettleAll(again);
-  EXPECT_EQ(core_.unfinished(), 0u);
+  EXPECT_EQ(core_.load().unfinished, 0u);
 }
 
 // Handled, and its completion got no answer: it is owed after a pause.

@@ -158,7 +158,7 @@ TEST_F(CoreParked, OneThatIsRefusedAgainTakesTheOthersOfItsKeyAlong) {
   SettleRedriven(items[0], DeliveryFate::kParked);
   SettleRedriven(items[1], DeliveryFate::kWithdrawn);
   EXPECT_THAT(Offsets(TakeWith(true)), ElementsAre(10));
-  EXPECT_EQ(core_.unfinished(), 1u);
+  EXPECT_EQ(core_.load().unfinished, 1u);
 }
 
 TEST_F(CoreParked, ARedrivenMessageComesAfterOneOfItsKeyThatIsOnlyNotOnRecordYet) {
@@ -191,7 +191,7 @@ TEST_F(CoreParked, ARevocationHandsRedrivenMessagesBackAndNamesNone) {
   core_.SetParked(0, {.keys = {{ProcessHash("a"), 1}}});
   Redrive({3}, "a");
   core_.Revoke(0, now_ + microseconds(1'000), now_);
-  EXPECT_EQ(core_.unfinished(), 0u);
+  EXPECT_EQ(core_.load().unfinished, 0u);
   const auto commits = Acknowledge();
   ASSERT_EQ(commits.size(), 1u);
   EXPECT_EQ(commits[0].offset, 10);

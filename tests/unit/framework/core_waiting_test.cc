@@ -41,7 +41,7 @@ TEST_F(CoreWaiting, AWaitingKeyHoldsNoCredit) {
   EXPECT_EQ(core_.Credit(0), 4u);
   EXPECT_EQ(core_.Status(0).waiting, 40u);
   EXPECT_EQ(core_.Status(0).waiting_bytes, 400u);
-  EXPECT_EQ(core_.unfinished(), 40u);
+  EXPECT_EQ(core_.load().unfinished, 40u);
 }
 
 TEST_F(CoreWaiting, LaterMessagesOfTheKeyWaitWithIt) {
@@ -89,7 +89,7 @@ TEST_F(CoreWaiting, WhatIsHandedBackOrLostWaitsNoMore) {
   Admit(0, 2, "a");
   core_.Lost(0);
   EXPECT_EQ(core_.Status(0).waiting, 0u);
-  EXPECT_EQ(core_.lanes(), 0u);
+  EXPECT_EQ(core_.load().lanes, 0u);
   EXPECT_EQ(core_.NextTimer(), std::nullopt);
   Give(0);
   Admit(0, 0, "a");

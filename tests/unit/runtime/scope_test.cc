@@ -43,7 +43,7 @@ TEST(Scope, TheOwnerOfAStoreChangesWithAllThatDecidesItsIds) {
   with([](RuntimeOptions& options) { options.name_space = "eu"; });
   with([](RuntimeOptions& options) { options.handler = "refund"; });
   with([](RuntimeOptions& options) { options.kafka.group = "audit"; });
-  with([](RuntimeOptions& options) { options.core.recipe++; });
+  with([](RuntimeOptions& options) { options.core.scope.recipe++; });
   with([](RuntimeOptions& options) { options.id_from = IdFrom::kKey; });
   with([](RuntimeOptions& options) { options.id_from = IdFrom::kCoordinates; });
   with([](RuntimeOptions& options) { options.id_header = "another"; });

@@ -59,6 +59,12 @@ struct WaitingOptions {
   uint64_t left_behind_bytes = 32ull << 20;
 };
 
+// Stands in each commit.
+struct CommitScope {
+  uint64_t id = 0;
+  uint32_t recipe = 1;
+};
+
 struct CoreOptions {
   Order order = Order::kKey;    // what must stay in order within a partition
   uint32_t in_flight = 32'768;  // unfinished messages in this process, without waiting ones
@@ -89,8 +95,7 @@ struct CoreOptions {
   bool partition_owned = false;
   // Refused messages go to a park topic, and the later ones of their key follow them.
   bool parks = false;
-  uint64_t scope = 0;   // goes into the metadata
-  uint32_t recipe = 1;  // likewise
+  CommitScope scope;
 };
 
 struct Arrival {
@@ -254,6 +259,13 @@ struct OpenMessage {
   std::optional<BootTime> next_try;  // kRetrying, kClaimed
 };
 
+struct CoreLoad {
+  uint32_t lanes = 0;
+  uint32_t running = 0;     // messages with a worker
+  uint32_t unfinished = 0;  // messages
+  uint64_t bytes = 0;       // of these
+};
+
 class Core {
  public:
   explicit Core(const CoreOptions& options);
@@ -322,10 +334,7 @@ class Core {
   // Fills in the lowest open message of each `partition`, each named once, in rising order. Walks
   // over all that is unfinished: to be asked now and then.
   void FindOldest(std::span<OpenMessage> messages) const;
-  uint32_t lanes() const;
-  uint32_t running() const;
-  uint32_t unfinished() const;
-  uint64_t unfinished_bytes() const;
+  CoreLoad load() const;
 
  private:
   class Impl;

@@ -49,6 +49,9 @@ struct KafkaOptions {
   // Records that the client may hold ahead, in bytes over all partitions of the topics; at least 1
   // MiB and at most 64 MiB for each of them.
   uint64_t prefetch_bytes = 512ull << 20;
+  // With RejectPolicy::kPark: so many messages of a partition may be parked. Each needs about 150
+  // bytes in its owner. At the bound the partition stops.
+  uint32_t park_most = 100'000;
   // Passed to librdkafka, from an allow-list.
   std::vector<std::pair<std::string, std::string>> properties;
 };
@@ -146,9 +149,6 @@ struct RuntimeOptions {
   // and kRun for one in memory, which forgets with its process anyway.
   std::optional<IncompletePolicy> incomplete;
   LockUse locks;
-  // With RejectPolicy::kPark: so many messages of a partition may be parked, each of which needs
-  // about 150 bytes here. At the bound the partition stops.
-  uint32_t park_most = 100'000;
   // File for refused messages, with RejectPolicy::kJournal; a relative name is taken from the
   // working directory.
   std::string journal;
