@@ -33,6 +33,14 @@ class LateWords final : public SourceEvents {
   }
 };
 
+// The present one, if none of the former ones has it.
+template <class Former>
+Member& OwnerOf(const rd_kafka_message_t* message, Member& present, std::vector<Former>& former) {
+  const auto found =
+      std::ranges::find_if(former, [&](const Former& one) { return one.member->Owns(message); });
+  return found == former.end() ? present : *found->member;
+}
+
 }  // namespace
 
 KafkaSource::KafkaSource(const RuntimeOptions& options, const ClientFacts& facts,
@@ -44,7 +52,7 @@ KafkaSource::KafkaSource(const RuntimeOptions& options, const ClientFacts& facts
       reader_(options_, needs),
       table_(options_.kafka.topics),
       contact_(options_.kafka.brokers, clock_),
-      park_(park == nullptr ? nullptr : std::make_unique<ParkWatch>(options_, *park, wake)) {}
+      park_(park == nullptr ? nullptr : std::make_unique<ParkWatch>(options_, *park, reader_, table_, wake)) {}
 
 Result<std::unique_ptr<KafkaSource>> KafkaSource::Open(const RuntimeOptions& options,
                                                        const IdNeeds& needs, int wake,
@@ -111,22 +119,12 @@ uint32_t KafkaSource::Read(PartitionId partition, uint32_t most, std::vector<Arr
   return member_->Read(partition, most, arrivals, events);
 }
 
-Member& KafkaSource::OwnerOf(const rd_kafka_message_t* message) {
-  Member* owner = member_.get();
-  for (const Former& former : former_) {
-    if (former.member->Owns(message)) {
-      owner = former.member.get();
-    }
-  }
-  return *owner;
-}
-
 void KafkaSource::Release(std::span<void* const> messages) {
   for (void* const message : messages) {
     const rd_kafka_message_t* const raw = reader_.Raw(message);
-    Member* const owner = raw != nullptr ? &OwnerOf(raw) : nullptr;
+    Member* const owner = raw != nullptr ? &OwnerOf(raw, *member_, former_) : nullptr;
     if (const DetachedMessage* const redriven = reader_.Redriven(message)) [[unlikely]] {
-      park_->TakeBack({std::string(redriven->topic()), redriven->partition()}, redriven->offset());
+      park_->TakeBack(*redriven);
     }
     reader_.Release(message);
     if (owner != nullptr) {
@@ -139,35 +137,10 @@ void KafkaSource::Detach(std::span<LeftBehind> messages) {
   for (LeftBehind& message : messages) {
     const rd_kafka_message_t* const raw = reader_.Raw(message.message);
     if (raw != nullptr) {
-      Member& owner = OwnerOf(raw);
+      Member& owner = OwnerOf(raw, *member_, former_);
       reader_.Detach(message);
       owner.Released();
     }
-  }
-}
-
-Result<ParkedMessages> KafkaSource::Parked(PartitionId partition, OwnerEpoch owner,
-                                           int64_t frontier) {
-  return park_->Begin(partition, Name(partition), owner, frontier);
-}
-
-void KafkaSource::ReadRedriven(PartitionId partition, uint32_t most,
-                               const std::function<bool(int64_t)>& finished,
-                               std::vector<RedrivenArrival>& arrivals) {
-  std::vector<ParkWatch::Redriven> redriven;
-  park_->Take(partition, most, finished, redriven);
-  for (const ParkWatch::Redriven& one : redriven) {
-    RedrivenArrival& arrival = arrivals.emplace_back();
-    reader_.ReadParked(one.record.get(), arrival);
-    arrival.drop = one.drop;
-    arrival.first = one.first;
-    arrival.called = one.called;
-  }
-}
-
-void KafkaSource::EndParked(PartitionId partition) {
-  if (park_ != nullptr) {
-    park_->End(partition);
   }
 }
 

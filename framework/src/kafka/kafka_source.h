@@ -46,12 +46,7 @@ class KafkaSource final : public Source {
   std::string Unreached() const override { return contact_.Missing(); }
   milliseconds UnreachedFor() const override { return contact_.MissingFor(); }
   std::vector<MissingTopic> Missing() const override { return member_->Missing(); }
-  Result<ParkedMessages> Parked(PartitionId partition, OwnerEpoch owner,
-                                int64_t frontier) override;
-  void ReadRedriven(PartitionId partition, uint32_t most,
-                    const std::function<bool(int64_t)>& finished,
-                    std::vector<RedrivenArrival>& arrivals) override;
-  void EndParked(PartitionId partition) override;
+  ParkedSource* parked() override { return park_.get(); }
   int64_t ReadTo(PartitionId partition) const override { return member_->ReadTo(partition); }
   LogSight LogOf(PartitionId partition) const override { return member_->LogOf(partition); }
   const std::map<PartitionId, NotBegun>& not_begun() const override { return member_->not_begun(); }
@@ -62,7 +57,6 @@ class KafkaSource final : public Source {
   KafkaSource(const RuntimeOptions& options, const ClientFacts& facts, const IdNeeds& needs,
               int wake, const Clock& clock, ParkTopic* park);
   Status NewMember();
-  Member& OwnerOf(const rd_kafka_message_t* message);
   void ReapFormer();
 
   const RuntimeOptions options_;

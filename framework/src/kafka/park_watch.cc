@@ -25,8 +25,9 @@ Error Waits(std::string why) {
 
 }  // namespace
 
-ParkWatch::ParkWatch(const RuntimeOptions& options, ParkTopic& topic, int wake)
-    : options_(options), topic_(topic), wake_(wake) {}
+ParkWatch::ParkWatch(const RuntimeOptions& options, ParkTopic& topic, MessageReader& reader,
+                     PartitionTable& table, int wake)
+    : options_(options), topic_(topic), reader_(reader), table_(table), wake_(wake) {}
 
 ParkWatch::~ParkWatch() {
   {
@@ -45,15 +46,14 @@ ParkWatch::~ParkWatch() {
   records_.reset();
 }
 
-Result<ParkedMessages> ParkWatch::Begin(PartitionId id, const PartitionName& name, OwnerEpoch owner,
-                                        int64_t frontier) {
+Result<ParkedMessages> ParkWatch::Begin(PartitionId id, OwnerEpoch owner, int64_t frontier) {
   MutexLock lock(mutex_);
   if (!thread_) {
     thread_ = StartThread("oncemq-park", [this] { Work(); });
   }
   Partition& partition = partitions_[id];
   if (partition.owner == 0) {
-    partition.name = name;
+    partition.name = table_.Name(id);
     partition.owner = owner;
     partition.waits_for = Waits("its park topic is being read");
     changed_.notify_all();
@@ -93,8 +93,8 @@ void ParkWatch::End(PartitionId id) {
   partitions_.erase(found);
 }
 
-void ParkWatch::Take(PartitionId id, size_t most, const std::function<bool(int64_t)>& finished,
-                     std::vector<Redriven>& redriven) {
+void ParkWatch::Read(PartitionId id, uint32_t most, const std::function<bool(int64_t)>& finished,
+                     std::vector<RedrivenArrival>& arrivals) {
   MutexLock lock(mutex_);
   const auto found = partitions_.find(id);
   if (found == partitions_.end()) {
@@ -102,28 +102,34 @@ void ParkWatch::Take(PartitionId id, size_t most, const std::function<bool(int64
   }
   Partition& partition = found->second;
   std::deque<Redriven>& held = partition.held;
-  while (most > 0 && !held.empty() && Knows(partition) && finished(held.front().offset)) {
-    if (partition.book.Wants(held.front().offset)) {
-      redriven.push_back(std::move(held.front()));
-      most--;
-    } else {
-      partition.book.TakeBack(held.front().offset);
+  for (; most > 0 && !held.empty() && Knows(partition); held.pop_front()) {
+    const Redriven& one = held.front();
+    if (!finished(one.offset)) {
+      return;
     }
-    held.pop_front();
+    if (!partition.book.Wants(one.offset)) {
+      partition.book.TakeBack(one.offset);
+      continue;
+    }
+    RedrivenArrival& arrival = arrivals.emplace_back();
+    reader_.ReadParked(one.record.get(), arrival);
+    arrival.drop = one.drop;
+    arrival.first = one.first;
+    arrival.called = one.called;
+    most--;
+  }
+}
+
+void ParkWatch::TakeBack(const DetachedMessage& message) {
+  MutexLock lock(mutex_);
+  if (Partition* const partition = Find(message.topic(), message.partition())) {
+    partition->book.TakeBack(message.offset());
   }
 }
 
 // Before that, a message that was refused again looks due.
 bool ParkWatch::Knows(const Partition& partition) const {
   return partition.ready && partition.book.next() > topic_.LastPlace(partition.name);
-}
-
-void ParkWatch::TakeBack(const PartitionName& name, int64_t offset) {
-  MutexLock lock(mutex_);
-  if (Partition* const partition = Find(name.topic, name.partition)) {
-    partition->book.TakeBack(offset);
-    changed_.notify_all();
-  }
 }
 
 ParkWatch::Partition* ParkWatch::Find(std::string_view topic, int32_t number) {

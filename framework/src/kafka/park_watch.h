@@ -3,11 +3,6 @@
 // So an owner knows its parked keys before it handles anything, hears commands whichever host they
 // come from, and has the messages of a redrive at hand.
 //
-//   watch.Begin(id, name, owner_epoch);   // until it answers
-//   watch.Take(id, 100, finished, redriven);
-//   watch.TakeBack(name, offset);         // the delivery of one is over
-//   watch.End(id);
-//
 // **Promise:** Begin() answers once the record of this owner has been read back, so with all that
 // was there before. Messages of a key are handed out in the order of their parking, each once until
 // it is taken back.
@@ -16,7 +11,7 @@
 //
 // **Limits:** kHeld messages of a partition at a time, and the books.
 //
-// **Thread safety:** any thread.
+// **Thread safety:** belongs to the poll thread.
 #pragma once
 
 #include <deque>
@@ -28,19 +23,35 @@
 #include <thread>
 #include <vector>
 
+#include "kafka_message.h"
 #include "oncemq/base/mutex.h"
-#include "oncemq/framework/core.h"
 #include "park_book.h"
 #include "park_topic.h"
+#include "partition_table.h"
 #include "rdkafka_ptr.h"
 #include "source.h"
 
 namespace oncemq {
 
-class ParkWatch {
+class ParkWatch final : public ParkedSource {
  public:
   static constexpr size_t kHeld = 256;
 
+  // All outlive it. `wake` is rung when there is something to take.
+  ParkWatch(const RuntimeOptions& options, ParkTopic& topic, MessageReader& reader,
+            PartitionTable& table, int wake);
+  ~ParkWatch();
+  ParkWatch(const ParkWatch&) = delete;
+  ParkWatch& operator=(const ParkWatch&) = delete;
+
+  Result<ParkedMessages> Begin(PartitionId id, OwnerEpoch owner, int64_t frontier) override;
+  void Read(PartitionId id, uint32_t most, const std::function<bool(int64_t)>& finished,
+            std::vector<RedrivenArrival>& arrivals) override;
+  void End(PartitionId id) override;
+  // The delivery of a redriven message is over.
+  void TakeBack(const DetachedMessage& message);
+
+ private:
   struct Redriven {
     RecordPtr record;
     int64_t offset = 0;
@@ -48,24 +59,6 @@ class ParkWatch {
     bool first = false;
     bool called = false;  // a handler may have had its effect
   };
-
-  // All outlive it. `wake` is rung when there is something to take.
-  ParkWatch(const RuntimeOptions& options, ParkTopic& topic, int wake);
-  ~ParkWatch();
-  ParkWatch(const ParkWatch&) = delete;
-  ParkWatch& operator=(const ParkWatch&) = delete;
-
-  // See Source::Parked().
-  Result<ParkedMessages> Begin(PartitionId id, const PartitionName& name, OwnerEpoch owner,
-                               int64_t frontier);
-  void End(PartitionId id);
-
-  // Appends what is to be run now; of it nothing whose own delivery goes on.
-  void Take(PartitionId id, size_t most, const std::function<bool(int64_t)>& finished,
-            std::vector<Redriven>& redriven);
-  void TakeBack(const PartitionName& name, int64_t offset);
-
- private:
   struct Partition {
     PartitionName name;
     OwnerEpoch owner = 0;
@@ -94,6 +87,8 @@ class ParkWatch {
 
   const RuntimeOptions options_;
   ParkTopic& topic_;
+  MessageReader& reader_;  // of the poll thread, like the next
+  PartitionTable& table_;
   const int wake_;
   Mutex mutex_;
   ConditionVariable changed_;

@@ -373,17 +373,8 @@ Result<Records> OpenRecords(const RuntimeOptions& options) {
   return records;
 }
 
-Result<std::unique_ptr<Runtime>> OpenKafkaRuntime(RuntimeOptions options, Window* window,
-                                                  Handler handler) {
-  for (const Status& status : {CheckNames(options), CheckLimits(options), CheckTimes(options),
-                               CheckPromise(options, window)}) {
-    if (!status) {
-      return status.error();
-    }
-  }
-  if (handler == nullptr) {
-    return Invalid("there is no handler");
-  }
+// What follows from the other options, and from what the window can do.
+void Complete(RuntimeOptions& options, const Window* window) {
   options.core.scope.id =
       ScopeOf({options.app, options.name_space, options.kafka.group, options.handler});
   options.core.relies_on_map = ReliesOnMap(options, window);
@@ -402,6 +393,20 @@ Result<std::unique_ptr<Runtime>> OpenKafkaRuntime(RuntimeOptions options, Window
     options.incomplete =
         window->capabilities().durable ? IncompletePolicy::kStop : IncompletePolicy::kRun;
   }
+}
+
+Result<std::unique_ptr<Runtime>> OpenKafkaRuntime(RuntimeOptions options, Window* window,
+                                                  Handler handler) {
+  for (const Status& status : {CheckNames(options), CheckLimits(options), CheckTimes(options),
+                               CheckPromise(options, window)}) {
+    if (!status) {
+      return status.error();
+    }
+  }
+  if (handler == nullptr) {
+    return Invalid("there is no handler");
+  }
+  Complete(options, window);
   auto wake = Wake::Open();
   if (!wake) {
     return wake.error();

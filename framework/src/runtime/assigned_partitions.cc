@@ -40,7 +40,9 @@ void AssignedPartitions::End(PartitionId id) {
   if (poll_.history_thread) {
     poll_.history_thread->ForgetRaise(id);  // made later, it would refuse the next owner
   }
-  poll_.source->EndParked(id);
+  if (ParkedSource* const parked = poll_.source->parked()) {
+    parked->End(id);
+  }
   partitions_[id].held = false;
   held_--;
 }

@@ -325,9 +325,9 @@ void PollLoop::Sleep() {
 }
 
 void PollLoop::BeginStop() {
-  drain_by_ = poll_.now + poll_.options.drain_deadline;
+  stopping_.drain_by = poll_.now + poll_.options.drain_deadline;
   // By then the core has given everything back, whatever happened.
-  end_by_ = drain_by_ + poll_.options.core.session_margin + kCloseWithin;
+  stopping_.end_by = stopping_.drain_by + poll_.options.core.session_margin + kCloseWithin;
   group_.BeginStop();
 }
 
@@ -338,13 +338,13 @@ bool PollLoop::AtEnd() {
   }
   // Finished work is still owed its marker, so what runs may end before the deadline.
   const bool settled = partitions_.held() == 0 && !group_.StoresClose() &&
-                       (poll_.core.load().unfinished == 0 || poll_.now >= drain_by_);
-  if (!closing_ && (settled || poll_.now >= end_by_)) {
-    closing_ = true;
-    end_by_ = poll_.now + kCloseWithin;
+                       (poll_.core.load().unfinished == 0 || poll_.now >= stopping_.drain_by);
+  if (!stopping_.closing && (settled || poll_.now >= stopping_.end_by)) {
+    stopping_.closing = true;
+    stopping_.end_by = poll_.now + kCloseWithin;
     poll_.source->Close();
   }
-  return closing_ && (poll_.source->closed() || poll_.now >= end_by_);
+  return stopping_.closing && (poll_.source->closed() || poll_.now >= stopping_.end_by);
 }
 
 void PollLoop::RequestStop() {

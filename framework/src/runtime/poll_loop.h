@@ -70,9 +70,12 @@ class PollLoop {
   BootTime slow_batches_at_{};
   BootTime owed_renewed_at_{};
   bool begun_ = false;
-  bool closing_ = false;
-  BootTime drain_by_{};
-  BootTime end_by_{};
+  struct Stopping {
+    bool closing = false;
+    BootTime drain_by{};
+    BootTime end_by{};
+  };
+  Stopping stopping_;
 };
 
 }  // namespace oncemq

@@ -11,7 +11,8 @@ constexpr uint32_t kAtOnce = 256;
 }  // namespace
 
 bool Redrives::Known(PartitionId partition) {
-  if (!poll_.options.core.parks) {
+  ParkedSource* const source = poll_.source->parked();
+  if (source == nullptr) {
     return true;
   }
   known_.resize(std::max<size_t>(known_.size(), partition + 1));
@@ -20,7 +21,7 @@ bool Redrives::Known(PartitionId partition) {
     return true;
   }
   const PartitionStatus status = poll_.core.Status(partition);
-  const auto parked = poll_.source->Parked(partition, status.owner_epoch, status.frontier);
+  const auto parked = source->Begin(partition, status.owner_epoch, status.frontier);
   if (parked) {
     poll_.core.SetParked(partition, *parked);
     known_[partition] = assignment;
@@ -30,14 +31,14 @@ bool Redrives::Known(PartitionId partition) {
 }
 
 bool Redrives::Admit(PartitionId partition) {
-  const uint32_t most = std::min(poll_.core.Credit(partition), kAtOnce);
-  if (!poll_.options.core.parks || most == 0) {
+  ParkedSource* const source = poll_.source->parked();
+  const uint32_t most = source == nullptr ? 0 : std::min(poll_.core.Credit(partition), kAtOnce);
+  if (most == 0) {
     return false;
   }
   arrivals_.clear();
-  poll_.source->ReadRedriven(
-      partition, most,
-      [&](int64_t offset) { return poll_.core.Finished(partition, offset); }, arrivals_);
+  const auto finished = [&](int64_t offset) { return poll_.core.Finished(partition, offset); };
+  source->Read(partition, most, finished, arrivals_);
   poll_.core.AdmitRedriven(partition, arrivals_);
   return !arrivals_.empty();
 }

@@ -74,6 +74,25 @@ class SourceEvents {
   ~SourceEvents() = default;
 };
 
+// The park topics of the partitions that may be read.
+class ParkedSource {
+ public:
+  // Before anything of a partition is admitted under this ownership: what its topic has, and the
+  // offsets from `frontier` on. kUnavailable: it is not known yet, and asked for.
+  virtual Result<ParkedMessages> Begin(PartitionId partition, OwnerEpoch owner,
+                                       int64_t frontier) = 0;
+  // Appends at most `most` messages that are to be run now. finished(offset): the message's own
+  // delivery is over. Released like others.
+  virtual void Read(PartitionId partition, uint32_t most,
+                    const std::function<bool(int64_t)>& finished,
+                    std::vector<RedrivenArrival>& arrivals) = 0;
+  // Begin() has to be asked anew.
+  virtual void End(PartitionId partition) = 0;
+
+ protected:
+  ~ParkedSource() = default;
+};
+
 // Thread safety: one thread at a time, except NewView() and the views, which any thread may use.
 class Source {
  public:
@@ -103,20 +122,8 @@ class Source {
   // under way comes first. Precondition: the core has let go of it, as of a lost one.
   virtual void AssignAnew(PartitionId partition) = 0;
 
-  // What the park topic has of a partition, before anything of it is admitted under this ownership,
-  // and its offsets from `frontier` on. kUnavailable: it is not known yet, and asked for. By itself:
-  // there is no such topic.
-  virtual Result<ParkedMessages> Parked(PartitionId /*partition*/, OwnerEpoch /*owner*/,
-                                        int64_t /*frontier*/) {
-    return ParkedMessages{};
-  }
-  // Appends at most `most` messages of the park topic that are to be run. finished(offset): the
-  // message's own delivery is over.
-  virtual void ReadRedriven(PartitionId /*partition*/, uint32_t /*most*/,
-                            const std::function<bool(int64_t)>& /*finished*/,
-                            std::vector<RedrivenArrival>& /*arrivals*/) {}
-  // Parked() has to be asked anew.
-  virtual void EndParked(PartitionId /*partition*/) {}
+  // nullptr: refused messages are not parked in topics.
+  virtual ParkedSource* parked() { return nullptr; }
 
   // Partitions that wait for Prepare() are asked about again by the next Serve().
   virtual void RetryPrepare() {}
