@@ -107,18 +107,18 @@ class RetryFlood {
     options.ids_partition_owned = true;
     options.workers = kWorkers;
     options.core.waiting.messages = messages_;
-    const auto window =
-        OpenMemoryWindow({.level = Level::kGuarded, .remember = messages_}, SystemClock::Instance());
+    const auto window = OpenMemoryWindow({.level = Level::kGuarded, .remember = messages_},
+                                         SystemClock::Instance());
     if (!window) {
       throw std::runtime_error(ToString(window.error()));
     }
-    auto runtime = Runtime::Open(
-        options, window->get(), [&](const Message& message, Context& context) -> Outcome {
-          const std::string_view text = *message.key();
-          uint32_t key = 0;
-          std::from_chars(text.data(), text.data() + text.size(), key);
-          return handler(key, context.attempt());
-        });
+    auto runtime = Runtime::Open(options, window->get(),
+                                 [&](const Message& message, Context& context) -> Outcome {
+                                   const std::string_view text = *message.key();
+                                   uint32_t key = 0;
+                                   std::from_chars(text.data(), text.data() + text.size(), key);
+                                   return handler(key, context.attempt());
+                                 });
     if (!runtime) {
       throw std::runtime_error(ToString(runtime.error()));
     }
@@ -171,7 +171,9 @@ class RetryFlood {
 
 double Quantile(std::vector<double> values, double share) {
   std::sort(values.begin(), values.end());
-  return values.empty() ? 0 : values[static_cast<size_t>(share * static_cast<double>(values.size() - 1))];
+  return values.empty()
+             ? 0
+             : values[static_cast<size_t>(share * static_cast<double>(values.size() - 1))];
 }
 
 int Main(int argc, char** argv) {

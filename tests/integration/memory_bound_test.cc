@@ -121,8 +121,8 @@ TEST_F(KafkaMemory, StaysWithinItsFormulaWhileOneKeyOfAHundredIsRetriedForLong) 
   // both queues are full only where the machine is busy. The allocator may need half as much more.
   const WaitingOptions& waiting = options.core.waiting;
   const uint64_t added = options.core.in_flight_bytes + waiting.bytes +
-                         waiting.left_behind_bytes / 4 * 5 +
-                         options.kafka.prefetch_bytes + kProducerMiB * kMiB;
+                         waiting.left_behind_bytes / 4 * 5 + options.kafka.prefetch_bytes +
+                         kProducerMiB * kMiB;
   EXPECT_LE(peak, before + added / 2 * 3)
       << "MiB: " << before / kMiB << " before, " << peak / kMiB << " at most, of "
       << static_cast<uint64_t>(sent_) * kValueBytes / kMiB << " that were read; " << waited

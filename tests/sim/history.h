@@ -30,8 +30,8 @@ enum class Op : uint8_t {
   kCommit,   // `offset`, `value`: number in commits; invoke: `aux` when the core asked for it
   kAnswer,   // the core hears what became of a commit: `value` CommitReply
   kAdmit,    // a delivery
-  kBounds,   // after admission: `value` unfinished, `aux` bytes, without what waited before it; with
-             // `flag`: `value` waited in the partition
+  kBounds,   // after admission: `value` unfinished, `aux` bytes, without messages that waited
+             // before it; with `flag`: `value` waited in the partition
   kTake,     // a delivery goes to a worker: `value` names the run, `aux` Stage
   kClaim,    // invoke: token; ok: `value` ClaimVerdict, `flag` uncertain
   kRelease,  // ok: `value` MarkerChange; likewise the next ones

@@ -20,8 +20,7 @@ namespace {
 
 using std::chrono::duration_cast;
 
-constexpr char kParkPlace[] =
-    "`park` needs a place: `reject: park` or `reject: {journal: FILE}`";
+constexpr char kParkPlace[] = "`park` needs a place: `reject: park` or `reject: {journal: FILE}`";
 
 class Rules {
  public:

@@ -164,7 +164,7 @@ void ReadLimits(Section limits, ServiceOptions& options) {
   limits.Count("lane_batch", core.lane_batch, 1, 10'000);
   limits.Count("parked", options.runtime.kafka.park_most, 1, 100'000'000);
   limits.Finish();
-  // A message that waits for its marker has its id open.
+  // An id is open until its marker is written.
   options.memory.max_open =
       std::max(options.memory.max_open, core.in_flight + core.waiting.messages);
 }

@@ -19,13 +19,12 @@ Core::Impl::Impl(const CoreOptions& options)
       lanes_(slab_, static_cast<uint32_t>(slab_.size())),
       waiting_(options.waiting),
       retries_(static_cast<uint32_t>(slab_.size())),
-      free_(static_cast<uint32_t>(slab_.size())),
       stamps_(slab_.size(), kNoStamp),
       usual_(std::max<uint64_t>(1, options.in_flight_bytes / kFirstMessages)) {
   ONCEMQ_CHECK(options.in_flight > 0 && options.batch > 0 && options.lane_batch > 0,
                "limits are checked where they are configured");
-  for (uint32_t i = 0; i < free_; i++) {
-    slab_[i].next = i + 1 < free_ ? i + 1 : kNoIndex;
+  for (uint32_t i = 0; i + 1 < slab_.size(); i++) {
+    slab_[i].next = i + 1;
   }
 }
 
@@ -89,7 +88,10 @@ uint32_t Core::Credit(PartitionId partition) {
 }
 
 void Core::Admit(PartitionId partition, std::span<const Arrival> arrivals) {
-  impl_->Admit(partition, arrivals);
+  if (!arrivals.empty()) {
+    impl_->Admit(partition, arrivals);
+    impl_->ParkLongestWaiting();
+  }
 }
 
 void Core::SetParked(PartitionId partition, const ParkedMessages& parked) {
@@ -114,6 +116,7 @@ bool Core::TakeBatch(MessageBatch& batch, BootTime now, uint32_t limit) {
 
 void Core::Settle(std::span<Settlement> settlements, BootTime now) {
   impl_->Settle(settlements, now);
+  impl_->ParkLongestWaiting();
 }
 
 void Core::TakeLeftBehind(std::vector<LeftBehind>& messages) {
@@ -221,8 +224,7 @@ DeliveryCounts Core::Counts() const {
 }
 
 CoreLoad Core::load() const {
-  const uint32_t unfinished = static_cast<uint32_t>(impl_->slab_.size()) - impl_->free_;
-  return {impl_->lanes_.live(), impl_->running_, unfinished, impl_->bytes_};
+  return {impl_->lanes_.live(), impl_->running_, impl_->open_, impl_->bytes_};
 }
 uint64_t Core::MessagesThatFit() const {
   return impl_->options_.in_flight_bytes / impl_->usual_.bytes();

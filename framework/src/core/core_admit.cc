@@ -11,7 +11,7 @@ uint32_t Core::Impl::Credit(PartitionId id) {
   PartitionState& partition = At(id);
   const Waiting::Load& waiting = waiting_.all();
   const Waiting::Load here = waiting_.of(id);
-  const uint32_t unfinished = static_cast<uint32_t>(slab_.size()) - free_ - waiting.messages;
+  const uint32_t unfinished = open_ - waiting.messages;
   const uint32_t of_partition = partition.unfinished - here.messages;
   const uint64_t bytes = bytes_ - waiting.bytes;
   const bool used_up = bytes >= options_.in_flight_bytes || unfinished >= options_.in_flight ||
@@ -20,7 +20,7 @@ uint32_t Core::Impl::Credit(PartitionId id) {
     return 0;
   }
   if (here.messages > 0 && waiting_.used_up()) {
-    return 0;  // what it brings may have to wait, too
+    return 0;  // its next messages may have to wait, too
   }
   if (partition.MapFull()) {
     return 0;
@@ -30,8 +30,9 @@ uint32_t Core::Impl::Credit(PartitionId id) {
   partition.frontier().Advance();
   const uint64_t left = options_.in_flight_bytes - bytes;
   const uint64_t fitting = std::clamp<uint64_t>(left / usual_.bytes(), 1, UINT32_MAX);
-  return std::min({free_, options_.in_flight - unfinished, options_.partition_credit - of_partition,
-                   partition.frontier().room(), static_cast<uint32_t>(fitting)});
+  return std::min({static_cast<uint32_t>(slab_.size()) - open_, options_.in_flight - unfinished,
+                   options_.partition_credit - of_partition, partition.frontier().room(),
+                   static_cast<uint32_t>(fitting)});
 }
 
 // Mixed with the partition: order holds within (partition, key), and one partition must not hold up
@@ -53,15 +54,12 @@ uint64_t Core::Impl::IdHash(PartitionId id, const Arrival& arrival) const {
 
 void Core::Impl::Admit(PartitionId id, std::span<const Arrival> arrivals) {
   PartitionState& partition = At(id);
-  ONCEMQ_CHECK(arrivals.size() <= free_, "the shell admits no more than its credit");
+  ONCEMQ_CHECK(arrivals.size() <= slab_.size() - open_, "the shell admits no more than its credit");
   if (options_.order == Order::kKey) {
     for (const Arrival& arrival : arrivals) {
       lanes_.Prefetch(ParkedLanes::Keyed(arrival.key_hash, id));
       ids_.Prefetch(IdHash(id, arrival));  // for the batch that takes it, soon
     }
-  }
-  if (arrivals.empty()) {
-    return;
   }
   const uint64_t before = bytes_;
   LogTime oldest = LogTime::max();
@@ -103,7 +101,7 @@ inline uint32_t Core::Impl::TakeSlot(const PartitionState& partition, PartitionI
   const uint32_t slot = free_head_;
   Delivery& delivery = slab_[slot];
   free_head_ = delivery.next;
-  free_--;
+  open_++;
   if (free_head_ != kNoIndex) {
     __builtin_prefetch(&slab_[free_head_], 1);
   }
@@ -131,17 +129,15 @@ inline uint32_t Core::Impl::TakeSlot(const PartitionState& partition, PartitionI
 void Core::Impl::CountAdmitted(PartitionState& partition, uint32_t count, uint64_t bytes) {
   usual_.Learn(bytes, count);
   admitted_ += bytes;
-  // A free slot is taken again first.
-  used_ = std::max(used_, static_cast<uint32_t>(slab_.size()) - free_);
+  used_ = std::max(used_, open_);  // a free slot is taken again first
   partition.unfinished += count;
   partition.counts.deliveries += count;
   partition.counts.open += count;
-  ParkLongestWaiting();
 }
 
 void Core::Impl::AdmitRedriven(PartitionId id, std::span<const RedrivenArrival> arrivals) {
   PartitionState& partition = At(id);
-  ONCEMQ_CHECK(arrivals.size() <= free_, "the shell admits no more than its credit");
+  ONCEMQ_CHECK(arrivals.size() <= slab_.size() - open_, "the shell admits no more than its credit");
   if (arrivals.empty()) {
     return;
   }
@@ -246,7 +242,7 @@ void Core::Impl::Free(uint32_t slot) {
   if (copied_bytes_ > 0 && stamps_[slot] == kCopied) {
     copied_bytes_ -= delivery.bytes;
   }
-  if (lanes_[delivery.lane].waits) [[unlikely]] {
+  if (lanes_[delivery.lane].counted) [[unlikely]] {
     waiting_.Leave(delivery.lane, {1, delivery.bytes});
   }
   PartitionState& partition = At(delivery.partition);
@@ -259,7 +255,7 @@ void Core::Impl::Free(uint32_t slot) {
   delivery.carried.stage = Stage::kFresh;
   delivery.next = free_head_;
   free_head_ = slot;
-  free_++;
+  open_--;
 }
 
 }  // namespace oncemq

@@ -42,6 +42,7 @@ class Core::Impl {
   // core_settle.cc
   void Settle(std::span<Settlement> settlements, BootTime now);
   void WakeDue(BootTime now);
+  void ParkLongestWaiting();
   void FindOwedClaims(std::vector<HeldClaim>& claims);
 
   PartitionState& At(PartitionId id) {
@@ -60,7 +61,7 @@ class Core::Impl {
   Retries retries_;
   ParkedLanes parked_;
   uint32_t free_head_ = 0;
-  uint32_t free_ = 0;
+  uint32_t open_ = 0;  // slots in use
   uint32_t running_ = 0;
   uint64_t bytes_ = 0;
 
@@ -100,9 +101,8 @@ class Core::Impl {
   void ReleaseId(Delivery& delivery);
   void Account(PartitionState& partition, const Settlement& settlement, bool current);
   void EndBatch(uint32_t index, BootTime now);
-  void ParkLongestWaiting();
   void JoinWaiting(const Delivery& delivery) {
-    if (lanes_[delivery.lane].waits) [[unlikely]] {
+    if (lanes_[delivery.lane].counted) [[unlikely]] {
       waiting_.Join(delivery.lane, {1, delivery.bytes});
     }
   }

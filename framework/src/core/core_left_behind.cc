@@ -47,7 +47,7 @@ void Core::Impl::Replace(std::span<const LeftBehind> copies) {
                  "a copy is the same message");
     delivery.message = copy.message;
     delivery.id = copy.id.data();
-    if (lanes_[delivery.lane].waits) {
+    if (lanes_[delivery.lane].counted) {
       waiting_.Join(delivery.lane, {0, copy.bytes});
       waiting_.Leave(delivery.lane, {0, delivery.bytes});
     }

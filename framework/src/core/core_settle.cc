@@ -89,7 +89,6 @@ void Core::Impl::Settle(std::span<Settlement> settlements, BootTime now) {
     HandBackQueued(id);
   }
   halted_.clear();
-  ParkLongestWaiting();
 }
 
 void Core::Impl::Account(PartitionState& partition, const Settlement& settlement, bool current) {
@@ -232,25 +231,24 @@ void Core::Impl::EndBatch(uint32_t index, BootTime now) {
   lane.solo = lane.stuck || (lane.solo && !moved);
   lane.stuck = lane.redrive_ends = false;
   const microseconds wait(std::exchange(lane.wait, 0));
+  if (lane.counted && lane.head != head && waiting_.Waits(index)) {
+    waiting_.End(index);
+  }
   if (wait == microseconds(0)) {
-    if (lane.waits && lane.head != head) {
-      lane.waits = false;
-      waiting_.End(index);
-    }
     return MakeReady(index);
   }
-  if (!lane.waits) {
-    lane.waits = true;
-    waiting_.Begin(index, lane.group, now);
+  if (!lane.counted) {
+    lane.counted = true;
+    waiting_.Add(index, lane.group);
     for (uint32_t slot = lane.head; slot != kNoIndex; slot = slab_[slot].next) {
       waiting_.Join(index, {1, slab_[slot].bytes});
     }
   }
-  if (lane.head != head) {
-    waiting_.Restart(index, now);
+  if (!waiting_.Waits(index)) {
+    waiting_.Begin(index, now);
   }
   lane.state = LaneState::kAside;
-  // A store that does not answer is not the fault of a message.
+  // A silent store is not the fault of a message.
   const bool fails =
       slab_[lane.head].carried.stage == Stage::kFresh && retries_.Retrying(lane.head);
   waiting_.Pause(index, now + wait, fails);
@@ -258,9 +256,7 @@ void Core::Impl::EndBatch(uint32_t index, BootTime now) {
 
 void Core::Impl::ParkLongestWaiting() {
   while (const auto index = waiting_.Cut()) {
-    Lane& lane = lanes_[*index];
-    lane.waits = false;
-    kept_outcomes_[lane.head].text =
+    kept_outcomes_[lanes_[*index].head].text =
         "the budget for waiting messages is used up, and its key has waited longest";
     MakeReady(*index);
   }

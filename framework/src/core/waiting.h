@@ -14,17 +14,18 @@
 
 namespace oncemq {
 
-// The lanes that wait for their head, and the messages in them.
+// Waiting lanes, and the messages in them.
 //
-//   Begin(lane)            the head asked for a pause for the first time
+//   Add(lane)              a lane without a record; then Join() for each of its messages
+//   Join, Leave            a message is appended to a lane with a record, or leaves it
+//   Begin(lane)            its head asked for a pause for the first time
 //   Pause(lane, due)       each pause; ends with PopDue(), or early with Cut()
-//   Join, Leave            a message is appended to the lane, or leaves it
-//   End(lane)              the head has left; Cut() does it, too
+//   End(lane)              this head has left; Cut() does it, too
 //
 // **Promise:** a message counts as waiting from the first pause of its lane's head until this head
 // is through, also while the head is tried again.
 //
-// **Limits:** one record for each lane up to the highest that ever waited.
+// **Limits:** one record for each lane up to the highest waiting one. A lane is walked once.
 //
 // **Thread safety:** none; lives inside the core.
 class Waiting {
@@ -45,24 +46,41 @@ class Waiting {
 
   explicit Waiting(const WaitingOptions& budget) : budget_(budget) {}
 
-  void Begin(uint32_t lane, PartitionId partition, BootTime now) {
+  void Add(uint32_t lane, PartitionId partition) {
     records_.resize(std::max<size_t>(records_.size(), lane + 1));
     partitions_.resize(std::max<size_t>(partitions_.size(), partition + 1));
-    records_[lane] = {.since = now, .partition = partition};
+    records_[lane] = {.partition = partition};
   }
-  void Join(uint32_t lane, Load load) {
+  void Join(uint32_t lane, const Load& load) {
     records_[lane].load += load;
-    partitions_[records_[lane].partition] += load;
-    all_ += load;
+    if (records_[lane].waits) {
+      partitions_[records_[lane].partition] += load;
+      all_ += load;
+    }
   }
-  void Leave(uint32_t lane, Load load) {
+  void Leave(uint32_t lane, const Load& load) {
     records_[lane].load -= load;
-    partitions_[records_[lane].partition] -= load;
-    all_ -= load;
+    if (records_[lane].waits) {
+      partitions_[records_[lane].partition] -= load;
+      all_ -= load;
+    }
   }
-  void End(uint32_t lane) { Leave(lane, records_[lane].load); }
-  // Another head waits now, in the same lane.
-  void Restart(uint32_t lane, BootTime now) { records_[lane].since = now; }
+  bool Waits(uint32_t lane) const { return records_[lane].waits; }
+  void Begin(uint32_t lane, BootTime now) {
+    Record& record = records_[lane];
+    ONCEMQ_CHECK(!record.waits, "a wait begins once");
+    record.waits = true;
+    record.since = now;
+    partitions_[record.partition] += record.load;
+    all_ += record.load;
+  }
+  void End(uint32_t lane) {
+    Record& record = records_[lane];
+    ONCEMQ_CHECK(record.waits, "a wait ends once");
+    record.waits = false;
+    partitions_[record.partition] -= record.load;
+    all_ -= record.load;
+  }
 
   // `fails`: its head may be refused before it is due, where WaitingOptions::park says so.
   void Pause(uint32_t lane, BootTime due, bool fails) {
@@ -81,7 +99,7 @@ class Waiting {
     longest_.erase({records_[lane].since, lane});
     return lane;
   }
-  // Over the budget: ends the wait of the failing lane that has waited longest.
+  // Over the budget: ends the longest wait of a failing lane.
   std::optional<uint32_t> Cut() {
     if (!used_up() || longest_.empty()) {
       return std::nullopt;
@@ -120,14 +138,15 @@ class Waiting {
     BootTime due{};
     Load load{};
     PartitionId partition = 0;
+    bool waits = false;
   };
 
   // By time, then by lane: a trace must not depend on what was here before.
   using Entry = std::pair<BootTime, uint32_t>;
 
   const WaitingOptions budget_;
-  std::set<Entry> due_;      // one for each lane in a pause
-  std::set<Entry> longest_;  // of these, lanes that fail, by the begin of their wait
+  std::set<Entry> due_;          // one for each lane in a pause
+  std::set<Entry> longest_;      // of these, failing lanes, by the begin of their wait
   std::vector<Record> records_;  // by lane
   std::vector<Load> partitions_;
   Load all_;

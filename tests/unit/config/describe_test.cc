@@ -27,7 +27,8 @@ TEST(Describe, IsAFileThatGivesTheSameOptions) {
             "window: {engine: memory, level: opaque, ids: partition_owned, id: key,\n"
             "         missing_id: coordinates}\n"
             "order: {mode: unordered}\nreject: {journal: '/var/my journal'}\n"
-            "limits: {in_flight_bytes: 3MiB, waiting_bytes: 2MiB, over_waiting: park}\nlog: {level: warn, format: text, file: l}\n"
+            "limits: {in_flight_bytes: 3MiB, waiting_bytes: 2MiB, over_waiting: park}\n"
+            "log: {level: warn, format: text, file: l}\n"
             "admin: {socket: '/run/my service/s'}\n"
             "locks: {catalogue: '/etc/my stores', application: pay, secret: 'x: y', lease: 9s}\n"),
         kMinimalService + "locks: {at: 'redis://u:p@h/1', space: 'a b'}\n",

@@ -69,10 +69,10 @@ struct BatchItem : DeliveryName, Carried {
   bool first = false;          // as in ClaimRequest
   bool follows = false;        // an earlier message of its key is parked: it is recorded, not run
   bool drop = false;           // redriven: ends without a call
-  // Result or reason that belongs to kApplied and kRejecting. With kFresh: why it is refused, once
-  // it is claimed, instead of handled.
+  // Result or reason that belongs to kApplied and kRejecting. A fresh message with a reason is
+  // refused in place of a call.
   std::string_view text = {};
-  uint64_t entry = 0;          // with kRecorded: number of its record
+  uint64_t entry = 0;  // with kRecorded: number of its record
 };
 
 // An open claim of ours, with its own copy of the id: the delivery may end meanwhile.

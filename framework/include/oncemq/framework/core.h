@@ -39,20 +39,15 @@ namespace oncemq {
 
 enum class Order : uint8_t { kUnordered, kKey, kPartition };
 
-// The second budget (rule 44). A message waits from the first pause of its key's head until this head
-// is through: its handler asked for a retry, another claim of its id is in the way, or the window
-// did not answer. Waiting messages count here, and not in CoreOptions::in_flight, in_flight_bytes
-// and partition_credit. Later messages of the key join them.
-//
-// Once a head is through, its followers count there again. So more than in_flight may be unfinished
-// and not waiting for a while, but never more than in_flight + messages are unfinished in all.
-// Nothing is admitted until it is less.
+// A second budget, for the messages of keys in a pause (rule 44). Its reason is a retry, another
+// claim of the id, or a silent store. They leave in_flight, in_flight_bytes and partition_credit to
+// other keys until the head of their key is through. Then they count there again, perhaps above the
+// limit, and nothing is admitted until it is kept. At most in_flight + messages are open in all.
 struct WaitingOptions {
-  uint32_t messages = 65'536;    // in this process; raise it where many keys fail for long
+  uint32_t messages = 65'536;  // of this process, to be raised where many keys fail for long
   uint64_t bytes = 256ull << 20;
-  // Once the budget is used up: refuse the message whose key has waited longest, if it waits for a
-  // retry. Otherwise, and where there is none: admit nothing more to partitions with waiting
-  // messages. Others go on. One admission may exceed the budget.
+  // Over the budget partitions with waiting messages admit nothing more. With `park` a message is
+  // refused instead, of the key with the longest wait for a retry. One admission may exceed it.
   bool park = false;
   // A message that waits while so many bytes of later ones have finished is copied, so that it
   // keeps no response of the broker alive (Core::TakeLeftBehind).

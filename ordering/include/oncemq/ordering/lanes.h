@@ -41,11 +41,11 @@ struct Lane {
   uint32_t outstanding = 0;  // of these, not settled yet
   uint32_t group = 0;
   LaneState state = LaneState::kReady;
-  bool solo = false;   // the head goes alone until it has moved (rule 17)
-  bool stuck = false;  // a message of its present run did not finish and asked for a pause
-  bool redrive_ends = false;  // one of its present run was refused again
-  bool waits = false;  // its owner counts its nodes apart, until its head has moved
-  int64_t wait = 0;    // longest pause that a message of its present run asked for
+  bool solo = false;     // the head goes alone until it has moved (rule 17)
+  bool stuck = false;    // a message of its present run did not finish and asked for a pause
+  bool counted = false;  // somewhere else, node by node
+  bool redrive_ends = false;  // a redriven message of its present run was refused again
+  int64_t wait = 0;      // longest pause that a message of its present run asked for
 };
 
 // A list of lanes, linked through Lane::next; a lane is in at most one.
