@@ -102,8 +102,7 @@ void SimProcess::AdmitFrom(int32_t partition) {
   if (!arrivals_.empty()) {
     WakeIn(50);
   } else if (Collect(partition, most)) {
-    const bool bytes =
-        core_.load().bytes >= static_cast<uint64_t>(world_.config.in_flight_bytes);
+    const bool bytes = core_.load().bytes >= static_cast<uint64_t>(world_.config.in_flight_bytes);
     world_.sometimes.Count(Situation::kBytesExhausted, credit == 0 && bytes);
     world_.sometimes.Count(Situation::kCreditExhausted, credit == 0 && !bytes);
     if (credit > most || (behind && credit > 0)) {

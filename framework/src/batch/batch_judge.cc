@@ -219,8 +219,8 @@ bool BatchMachine::Failed(size_t i, const Retry& retry) {
   Attempts& attempts = settlements_[i].attempts;
   const bool redriven = items_[i].redriven;
   const uint32_t earlier = redriven ? 0 : progress_[i].attempt - 1;
-  attempts.failed = static_cast<uint16_t>(
-      std::min(std::max<uint32_t>(attempts.failed, earlier), 0xffffu));
+  attempts.failed =
+      static_cast<uint16_t>(std::min(std::max<uint32_t>(attempts.failed, earlier), 0xffffu));
   settlements_[i].touched |= !retry.not_done;
   progress_[i].failed = !retry.not_done;
   settlements_[i].text = retry.why.substr(0, kLongestRetryReason);
@@ -228,9 +228,9 @@ bool BatchMachine::Failed(size_t i, const Retry& retry) {
   if (!retry.not_done) {
     const auto left = CountFailure(policy, grant_.called, attempts);
     if (!left) {
-      return Refuse(i, GaveUp(attempts.failed, settlements_[i].text),
-                    redriven || policy.at_end == AtEnd::kPark ? policy_.reject
-                                                              : RejectPolicy::kStop);
+      return Refuse(
+          i, GaveUp(attempts.failed, settlements_[i].text),
+          redriven || policy.at_end == AtEnd::kPark ? policy_.reject : RejectPolicy::kStop);
     }
     most = *left;
   }

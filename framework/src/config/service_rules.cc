@@ -322,6 +322,11 @@ std::vector<BrokenRule> BrokenRules(const ServiceOptions& options) {
   }
   rules.Demand((runtime.policy.reject == RejectPolicy::kJournal) == !runtime.journal.empty(),
                "reject", "must name a journal exactly when refused messages go there");
+  rules.Demand(
+      runtime.policy.reject != RejectPolicy::kPark || runtime.core.order != Order::kPartition,
+      "reject",
+      "must be `stop` or `{journal: FILE}`, since `order.mode` is `partition`: all later "
+      "messages would follow a parked one");
   const Status retry = CheckRetryPolicy(runtime.policy.retry);
   rules.Demand(retry.has_value(), "retry", retry ? "" : retry.error().message);
   rules.Demand(

@@ -148,9 +148,8 @@ void Core::Impl::AdmitRedriven(PartitionId id, std::span<const RedrivenArrival> 
                           .touched = options_.suspects && arrival.called,
                           .redriven = true};
     const uint32_t slot = TakeSlot(partition, id, arrival, {.again = true}, carried);
-    kept_outcomes_[slot] = {.text = refused ? arrival.refusal : "",
-                            .drop = arrival.drop,
-                            .first = arrival.first};
+    kept_outcomes_[slot] = {
+        .text = refused ? arrival.refusal : "", .drop = arrival.drop, .first = arrival.first};
     const auto stays = [this](uint32_t other) {
       const Carried& its = slab_[other].carried;
       return IsDecided(its.stage) || its.redriven;

@@ -8,14 +8,14 @@
 namespace oncemq {
 namespace {
 
-// Once it is on record, the later ones of its key follow it there.
+// Once on record, it is followed by the later ones of its key.
 bool IsRefused(const Delivery& delivery) {
   const Stage stage = delivery.carried.stage;
   return stage == Stage::kRejecting || stage == Stage::kRecorded;
 }
 
-// Whether it may come into the batch after the last one of its lane. One that is refused holds its
-// key back, and comes by itself. Live messages wait for the end of the redriven ones.
+// Whether it may come into the batch after the last one of its lane. A refused message holds its
+// key back, and comes by itself. Live messages wait for the end of redriven ones.
 bool Joins(const Delivery& delivery, const BatchItem& last, bool refused) {
   return !delivery.alone && !refused && (delivery.carried.redriven || !last.redriven);
 }

@@ -21,8 +21,8 @@ struct KeptOutcome {
   bool first = false;
 };
 
-// Whatever few deliveries keep from batch to batch: the outcome of a decided one, failed attempts,
-// and how a redriven one is to be run.
+// The things that few deliveries keep from batch to batch. They are the outcome of a decided one,
+// failed attempts, and the way to run a redriven one.
 class KeptOutcomes {
  public:
   KeptOutcome& operator[](uint32_t slot) { return kept_[slot]; }

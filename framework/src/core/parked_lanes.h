@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ParkedLanes: the lanes whose key has messages in a park topic, so that later ones follow them
-// there.
+// ParkedLanes: the lanes of keys with messages in a park topic. Later messages follow them there.
 //
 // **Limits:** an entry for each parked key. The topic bounds them.
 //
@@ -20,7 +19,7 @@ namespace oncemq {
 
 class ParkedLanes {
  public:
-  // The hash of a lane. That of a message without a key is seen at it, since nothing follows it.
+  // The hash of a lane. It tells whether the message has a key, since without one nothing follows.
   static uint64_t Keyed(uint64_t key_hash, PartitionId partition) {
     return (key_hash ^ MixBits(partition)) & ~kUnkeyed;
   }

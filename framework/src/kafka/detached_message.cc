@@ -79,8 +79,9 @@ DetachedMessage::DetachedMessage(const rd_kafka_message_t* message, std::string_
   headers_ = {block_.get() + used_, header_bytes};
   for_each([this](const MessageHeader& header) {
     const std::string_view value = header.value.value_or("");
-    const HeaderSizes sizes{static_cast<uint32_t>(header.name.size()),
-                            header.value ? static_cast<uint32_t>(value.size()) : HeaderSizes::kNull};
+    const HeaderSizes sizes{
+        static_cast<uint32_t>(header.name.size()),
+        header.value ? static_cast<uint32_t>(value.size()) : HeaderSizes::kNull};
     Append(&sizes, sizeof sizes);
     Append(header.name.data(), header.name.size());
     Append(value.data(), value.size());

@@ -51,7 +51,7 @@ class DetachedMessage final : public Message {
   explicit DetachedMessage(const rd_kafka_message_t* message)
       : DetachedMessage(message, rd_kafka_topic_name(message->rkt), message->partition,
                         message->offset) {}
-  // A record of a park topic as the message that it was, with the first headers.
+  // A record of a park topic as its message, with the first headers.
   DetachedMessage(const rd_kafka_message_t* record, std::string_view topic, int32_t partition,
                   int64_t offset, size_t headers = kAll);
 

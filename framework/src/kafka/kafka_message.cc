@@ -236,15 +236,15 @@ std::string MessageReader::CoordinateId(std::string_view topic, int32_t partitio
   return std::string(topic) + "/" + std::to_string(partition) + "/" + std::to_string(offset);
 }
 
-// Its id is the one that it was parked under: a marker may stand there.
+// It keeps the id of its parking, since a marker may stand there.
 void MessageReader::ReadParked(const rd_kafka_message_t* record, RedrivenArrival& arrival) {
   ParkHeaders own;
   const std::optional<ParkRecord> read = ReadParkRecord(*record, &own);
   ONCEMQ_CHECK(read, "only entries of a park topic are redriven");
   std::string_view topic = rd_kafka_topic_name(record->rkt);
   topic.remove_suffix(kParkSuffix.size());
-  auto made = std::make_unique<DetachedMessage>(record, topic, record->partition, read->offset,
-                                                own.size());
+  auto made =
+      std::make_unique<DetachedMessage>(record, topic, record->partition, read->offset, own.size());
   DetachedMessage* const copy = made.get();
   copies_.emplace(copy, std::move(made));
   arrival.message = MessageRef(copy).pointer();
@@ -258,7 +258,8 @@ void MessageReader::ReadParked(const rd_kafka_message_t* record, RedrivenArrival
   if (!needs_.window) {
     return;
   }
-  arrival.time = copy->timestamp_ms() < 0 ? kNoLogTime : LogTime(milliseconds(copy->timestamp_ms()));
+  arrival.time =
+      copy->timestamp_ms() < 0 ? kNoLogTime : LogTime(milliseconds(copy->timestamp_ms()));
   std::string id = read->id;
   if (id.empty() && missing_ == MissingId::kCoordinates) {
     id = CoordinateId(topic, record->partition, read->offset);

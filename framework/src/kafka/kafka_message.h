@@ -30,8 +30,8 @@ inline MessageRef RefOf(MessageForm form, void* message) {
 // differ but for one in 2^32. Never 0. Nothing is a tombstone, which is not an empty payload.
 uint32_t FingerprintOf(std::optional<std::string_view> payload);
 
-// The key's hash of messages without one, with NullKey::kOneLane. Any number but 0. A key with this
-// hash would share their lane: slower, not wrong.
+// With NullKey::kOneLane, the hash of no key. Any number but 0 will do. A key with this hash would
+// share the lane, which is slower and not wrong.
 inline constexpr uint64_t kNullKeyLane = 1;
 
 // What a window needs to know of each message.
@@ -51,9 +51,9 @@ class MessageReader {
 
   // Takes the message over; Release gives it back to librdkafka, or frees the copy.
   void Read(rd_kafka_message_t* message, Arrival& arrival);
-  // A message of a park topic as the one that it was. Copies it.
+  // Copies a record of a park topic, as the message in it.
   void ReadParked(const rd_kafka_message_t* record, RedrivenArrival& arrival);
-  // nullptr: the message is none of a park topic.
+  // nullptr: the message is not from a park topic.
   const DetachedMessage* Redriven(void* message) const;
   void Release(void* message);
   // Copies a message of librdkafka's, and gives that back. Precondition: Raw() is not nullptr, and

@@ -52,7 +52,9 @@ KafkaSource::KafkaSource(const RuntimeOptions& options, const ClientFacts& facts
       reader_(options_, needs),
       table_(options_.kafka.topics),
       contact_(options_.kafka.brokers, clock_),
-      park_(park == nullptr ? nullptr : std::make_unique<ParkWatch>(options_, *park, reader_, table_, wake)) {}
+      park_(park == nullptr ? nullptr
+                            : std::make_unique<ParkWatch>(options_, *park, reader_, table_, wake)) {
+}
 
 Result<std::unique_ptr<KafkaSource>> KafkaSource::Open(const RuntimeOptions& options,
                                                        const IdNeeds& needs, int wake,

@@ -20,8 +20,7 @@ namespace oncemq {
 
 class KafkaSource final : public Source {
  public:
-  // `wake` is a descriptor that outlives the source, and so does the topic (nullptr: there is none).
-  // kInvalid: the options can't be.
+  // The descriptor `wake` and the topic (or nullptr) outlive it. kInvalid: the options can't be.
   static Result<std::unique_ptr<KafkaSource>> Open(const RuntimeOptions& options,
                                                    const IdNeeds& needs, int wake,
                                                    const Clock& clock, ParkTopic* park);

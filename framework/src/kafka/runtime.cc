@@ -253,6 +253,25 @@ Status CheckIds(const RuntimeOptions& options, const WindowCapabilities& can) {
                        "partition is another operation: open it with partition_owned");
 }
 
+Status CheckRefusals(const RuntimeOptions& options) {
+  const RejectPolicy reject = options.policy.reject;
+  if (reject == RejectPolicy::kJournal && options.journal.empty()) {
+    return Invalid("to journal refused messages, a journal file is needed");
+  }
+  if (options.policy.retry.at_end == AtEnd::kPark && reject == RejectPolicy::kStop) {
+    return Invalid("at_end: to park messages, a journal or a park topic is needed");
+  }
+  if (reject == RejectPolicy::kPark && options.core.order == Order::kPartition) {
+    return Invalid(
+        "with the order of the whole partition all later messages would follow a parked one: "
+        "refused messages can stop the partition, or go to a journal");
+  }
+  if (options.core.waiting.park && reject == RejectPolicy::kStop) {
+    return Invalid("waiting.park: to park messages, a journal or a park topic is needed");
+  }
+  return CheckRetryPolicy(options.policy.retry);
+}
+
 Status CheckPromise(const RuntimeOptions& options, const Window* window) {
   if (window != nullptr) {
     const WindowCapabilities& can = window->capabilities();
@@ -311,21 +330,7 @@ Status CheckPromise(const RuntimeOptions& options, const Window* window) {
         "a window that is forgotten with its process is incomplete at every start, and without "
         "catch_up it stays so: say that it may run incomplete");
   }
-  if (options.policy.reject == RejectPolicy::kJournal && options.journal.empty()) {
-    return Invalid("to journal refused messages, a journal file is needed");
-  }
-  if (options.policy.retry.at_end == AtEnd::kPark && options.policy.reject == RejectPolicy::kStop) {
-    return Invalid("at_end: to park messages, a journal or a park topic is needed");
-  }
-  if (options.policy.reject == RejectPolicy::kPark && options.core.order == Order::kPartition) {
-    return Invalid(
-        "with the order of the whole partition all that comes after a parked message would be "
-        "parked too: refused messages can only stop it, or go to a journal");
-  }
-  if (options.core.waiting.park && options.policy.reject == RejectPolicy::kStop) {
-    return Invalid("waiting.park: to park messages, a journal or a park topic is needed");
-  }
-  return CheckRetryPolicy(options.policy.retry);
+  return CheckRefusals(options);
 }
 
 // Rule 29. At guarded the target knows what it has; at atomic the effects are where the markers
@@ -351,7 +356,7 @@ bool NamesSuspects(const Window* window) {
 
 struct Records {
   std::unique_ptr<OutcomeLog> log;  // nullptr: nothing is put on record
-  ParkTopic* park = nullptr;        // that, where it is one
+  ParkTopic* park = nullptr;        // the same, with RejectPolicy::kPark
 };
 
 Result<Records> OpenRecords(const RuntimeOptions& options) {
@@ -373,7 +378,7 @@ Result<Records> OpenRecords(const RuntimeOptions& options) {
   return records;
 }
 
-// What follows from the other options, and from what the window can do.
+// Sets the options given by others and by the window.
 void Complete(RuntimeOptions& options, const Window* window) {
   options.core.scope.id =
       ScopeOf({options.app, options.name_space, options.kafka.group, options.handler});
@@ -424,15 +429,14 @@ Result<std::unique_ptr<Runtime>> OpenKafkaRuntime(RuntimeOptions options, Window
   if (!locks) {
     return locks.error();
   }
-  auto source = KafkaSource::Open(options, needs, (*wake)->fd(), SystemClock::Instance(),
-                                  records->park);
+  auto source =
+      KafkaSource::Open(options, needs, (*wake)->fd(), SystemClock::Instance(), records->park);
   if (!source) {
     return source.error();
   }
-  return std::unique_ptr<Runtime>(
-      std::make_unique<KafkaRuntime>(options, window, std::move(handler), *std::move(wake),
-                                     std::move(records->log), *std::move(source),
-                                     *std::move(locks)));
+  return std::unique_ptr<Runtime>(std::make_unique<KafkaRuntime>(
+      options, window, std::move(handler), *std::move(wake), std::move(records->log),
+      *std::move(source), *std::move(locks)));
 }
 
 }  // namespace

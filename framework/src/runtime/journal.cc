@@ -173,7 +173,8 @@ Result<uint64_t> Journal::Append(std::span<const JournalEntry> entries) {
     lines += "\",\"partition\":" + std::to_string(at.partition);
     lines += ",\"offset\":" + std::to_string(at.offset);
     AppendId(lines, entry.item->id);
-    lines += entry.kind == RecordKind::kPassed ? ",\"outcome\":\"passed\",\"why\":\"" : ",\"why\":\"";
+    lines +=
+        entry.kind == RecordKind::kPassed ? ",\"outcome\":\"passed\",\"why\":\"" : ",\"why\":\"";
     AppendText(lines, entry.why.substr(0, kLongestReason));
     lines += "\"}\n";
   }

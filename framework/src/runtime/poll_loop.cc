@@ -159,7 +159,7 @@ bool PollLoop::ReadFrom(PartitionId partition) {
     CatchUpOverdue(partition);
     return false;
   }
-  // Not before the window knows what was done meanwhile.
+  // Not before the window is complete.
   const bool redriven = !behind && redrives_.Admit(partition);
   arrivals_.clear();
   const uint32_t most = std::min(poll_.core.Credit(partition), kReadAtOnce);

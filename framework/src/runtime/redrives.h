@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Redrives: the poll loop's side of the park topics. An assignment begins with what its topic has,
-// and the messages that a command brings back go into the core.
+// Redrives, the poll loop's side of the park topics. An assignment begins with the messages in its
+// topic. Commands bring some of them back into the core.
 //
-// Thread safety: none; belongs to the poll thread.
+// **Thread safety:** belongs to the poll thread.
 #pragma once
 
 #include <vector>
@@ -17,7 +17,7 @@ class Redrives {
   Redrives(PollState& poll, AssignedPartitions& partitions)
       : poll_(poll), partitions_(partitions) {}
 
-  // False: the parked keys of the partition are not known, and nothing of it may be admitted.
+  // Until its parked keys are known, nothing of a partition may be admitted.
   bool Known(PartitionId partition);
   // True: it has admitted some.
   bool Admit(PartitionId partition);

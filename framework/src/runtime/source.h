@@ -74,15 +74,15 @@ class SourceEvents {
   ~SourceEvents() = default;
 };
 
-// The park topics of the partitions that may be read.
+// The park topics of all readable partitions.
 class ParkedSource {
  public:
-  // Before anything of a partition is admitted under this ownership: what its topic has, and the
-  // offsets from `frontier` on. kUnavailable: it is not known yet, and asked for.
+  // The messages in its topic, before anything of a partition is admitted under this ownership.
+  // Their offsets from `frontier` on. kUnavailable while the topic is being read.
   virtual Result<ParkedMessages> Begin(PartitionId partition, OwnerEpoch owner,
                                        int64_t frontier) = 0;
-  // Appends at most `most` messages that are to be run now. finished(offset): the message's own
-  // delivery is over. Released like others.
+  // Appends at most `most` messages to be run now. They are released like others. finished(offset)
+  // tells whether the message's own delivery is over.
   virtual void Read(PartitionId partition, uint32_t most,
                     const std::function<bool(int64_t)>& finished,
                     std::vector<RedrivenArrival>& arrivals) = 0;
@@ -122,7 +122,7 @@ class Source {
   // under way comes first. Precondition: the core has let go of it, as of a lost one.
   virtual void AssignAnew(PartitionId partition) = 0;
 
-  // nullptr: refused messages are not parked in topics.
+  // nullptr where refused messages are not parked in topics.
   virtual ParkedSource* parked() { return nullptr; }
 
   // Partitions that wait for Prepare() are asked about again by the next Serve().

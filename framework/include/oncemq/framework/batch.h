@@ -30,7 +30,7 @@ enum class Stage : uint8_t {
   kRecorded,   // refused for good and on record; only its marker is not parked yet
   kCarried,    // finished by an earlier owner's word; only its marker has to be there
   kNotDone,    // refused or parked by an earlier owner's word: its id is not done, nothing is owed
-  kEnded,      // redriven, and its marker is there; only the park topic does not say so yet
+  kEnded,      // redriven and done, not on record yet
 };
 
 // The state of a delivery from batch to batch. Core, batch machine and settlement hand it on as a
@@ -40,7 +40,7 @@ struct Carried {
   bool touched : 1 = false;         // an earlier batch of ours may have had its effect
   bool result_dropped : 1 = false;  // its result is too long for the window
   bool conflict : 1 = false;        // same id, other payload
-  bool redriven : 1 = false;        // from its park topic: no commit waits for it
+  bool redriven : 1 = false;        // from its park topic, and no commit waits for it
 
   Carried& carried() { return *this; }
 };
@@ -66,9 +66,9 @@ struct BatchItem : DeliveryName, Carried {
   bool alone = false;                 // it had to be, and nothing else is in the batch
   // perhaps the same id as an earlier item of this lane and batch
   bool copy = false;
-  bool first = false;          // as in ClaimRequest
-  bool follows = false;        // an earlier message of its key is parked: it is recorded, not run
-  bool drop = false;           // redriven: ends without a call
+  bool first = false;    // as in ClaimRequest
+  bool follows = false;  // a parked message of its key, so it is recorded and not run
+  bool drop = false;     // redriven, and ends without a call
   // Result or reason that belongs to kApplied and kRejecting. A fresh message with a reason is
   // refused in place of a call.
   std::string_view text = {};

@@ -41,7 +41,7 @@ constexpr DeliveryFate FateOnRecord(RejectPolicy policy) {
   return policy == RejectPolicy::kPark ? DeliveryFate::kParked : DeliveryFate::kRejected;
 }
 
-// The number of its record in a park topic, which has one for each message.
+// The number of a message's record in a park topic.
 constexpr uint64_t ParkTopicEntry(const Coordinates& at) {
   return static_cast<uint64_t>(at.offset) + 1;
 }
@@ -81,9 +81,9 @@ struct Grant {
 
 enum class RecordKind : uint8_t {
   kRefused,
-  kFollows,  // an earlier message of its key is parked
+  kFollows,  // a parked message of its key
   kPassed,   // handled without an id
-  // Of a redriven message, which has its record already:
+  // A redriven message has its record already:
   kRefusedAgain,
   kEnded,    // it is done
   kDropped,  // it is given up
@@ -152,8 +152,8 @@ class BatchMachine {
   // Whether the batch's handlers write their effects into the window's store. One EffectBatch then
   // belongs to the batch, from its first handler to its completion.
   bool Atomic() const { return policy_.window && policy_.level == Level::kAtomic; }
-  // Entries are numbered from `first_entry` on, in the order of journal_entries(), but with kPark by
-  // ParkTopicEntry(). kFull: it takes no more until a person acts.
+  // Entries are numbered from `first_entry` on, in the order of journal_entries(). With kPark it is
+  // ParkTopicEntry(). After kFull the partition stops.
   void Journaled(const Status& status, uint64_t first_entry);
   void Parked(const Status& status);
 
@@ -175,7 +175,7 @@ class BatchMachine {
     kComplete,
     kJournal,
     kPassed,  // handled without an id, goes on record beside the refused ones
-    kEnd,     // redriven: its settlement is decided, and goes on record first
+    kEnd,     // redriven, and its decided settlement goes on record first
     kPark,
     kUndo,  // its claim has to be released; the settlement is decided
     kSettled,

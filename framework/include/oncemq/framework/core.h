@@ -106,14 +106,14 @@ struct Arrival {
       nullptr;  // why it can't be handled at all; refused by policy, without claim or handler
 };
 
-// A message from its park topic, to be run at last.
+// A message of a park topic, to be run.
 struct RedrivenArrival : Arrival {
   bool drop = false;    // ends without a call
   bool first = false;   // as in ClaimRequest
   bool called = false;  // a handler may have had its effect
 };
 
-// What a park topic has of a partition.
+// The messages of a partition in its park topic.
 struct ParkedMessages {
   std::vector<std::pair<uint64_t, uint32_t>> keys;  // hash as in Arrival, and number of messages
   std::vector<int64_t> offsets;                     // from the frontier on
@@ -286,12 +286,12 @@ class Core {
   // How many messages of the size that they have had lately fill CoreOptions::in_flight_bytes.
   uint64_t MessagesThatFit() const;
   void Admit(PartitionId partition, std::span<const Arrival> arrivals);
-  // With CoreOptions::parks: of an assignment, before anything is admitted.
+  // With CoreOptions::parks, once in an assignment, before anything is admitted.
   void SetParked(PartitionId partition, const ParkedMessages& parked);
-  // They come before all of their key but what is in hand. Those of a key in the order of the
-  // topic. One that is refused again takes the others of its key along: they leave unrun.
+  // In the order of the topic for each key. They come before all messages of their key but those in
+  // hand. After another refusal of one the others of its key leave unrun.
   void AdmitRedriven(PartitionId partition, std::span<const RedrivenArrival> arrivals);
-  // Whether the message has been admitted and has its outcome.
+  // Whether the message was admitted, and has its outcome.
   bool Finished(PartitionId partition, int64_t offset) const;
   // Every message below `end` is admitted. So the next commit passes what else lies there, once
   // these are finished: aborted messages, markers of transactions, gaps of compaction.

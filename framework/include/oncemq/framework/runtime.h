@@ -49,8 +49,8 @@ struct KafkaOptions {
   // Records that the client may hold ahead, in bytes over all partitions of the topics; at least 1
   // MiB and at most 64 MiB for each of them.
   uint64_t prefetch_bytes = 512ull << 20;
-  // With RejectPolicy::kPark: so many messages of a partition may be parked. Each needs about 150
-  // bytes in its owner. At the bound the partition stops.
+  // Messages of a partition in its park topic, at most. Each needs about 150 bytes in the owner. At
+  // the bound the partition stops.
   uint32_t park_most = 100'000;
   // Passed to librdkafka, from an allow-list.
   std::vector<std::pair<std::string, std::string>> properties;

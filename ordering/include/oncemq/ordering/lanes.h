@@ -41,11 +41,11 @@ struct Lane {
   uint32_t outstanding = 0;  // of these, not settled yet
   uint32_t group = 0;
   LaneState state = LaneState::kReady;
-  bool solo = false;     // the head goes alone until it has moved (rule 17)
-  bool stuck = false;    // a message of its present run did not finish and asked for a pause
-  bool counted = false;  // somewhere else, node by node
+  bool solo = false;          // the head goes alone until it has moved (rule 17)
+  bool stuck = false;         // a message of its present run did not finish and asked for a pause
+  bool counted = false;       // somewhere else, node by node
   bool redrive_ends = false;  // a redriven message of its present run was refused again
-  int64_t wait = 0;      // longest pause that a message of its present run asked for
+  int64_t wait = 0;           // longest pause that a message of its present run asked for
 };
 
 // A list of lanes, linked through Lane::next; a lane is in at most one.
@@ -82,8 +82,8 @@ class LaneTable {
     lane.tail = node;
   }
 
-  // Puts the node before all others of its key but those of the present run, and those behind them
-  // for which stays(node) holds.
+  // Puts the node before all others of its key but the present run and the nodes right after it with
+  // stays(node).
   template <class Stays>
   void Insert(uint64_t hash, uint32_t node, uint32_t group, Stays stays) {
     const uint32_t index = FindOrCreate(hash, group);
