@@ -27,6 +27,7 @@ using std::chrono::seconds;
 
 constexpr seconds kAct{2};
 constexpr seconds kPause{7};  // a session, and some more
+constexpr int kActsOfARedrive = 3;
 constexpr int kRedrives = 20;
 constexpr size_t kFindings = 20;
 
@@ -41,10 +42,6 @@ class GuardedStore : public ParkStormStore {
       ids.push_back(effect.id);
     }
     return ids;
-  }
-  int64_t PoisonEffects() override {
-    const std::vector<int64_t> ids = Effects();
-    return std::count_if(ids.begin(), ids.end(), IsPoison);
   }
 
  private:
@@ -84,9 +81,6 @@ class AtomicInPostgres final : public ParkStormStore {
   }
   std::vector<std::string> MemberWords() const override { return {server_->url(), "atomic"}; }
   std::vector<int64_t> Effects() override { return Numbers("SELECT id FROM effects ORDER BY n"); }
-  int64_t PoisonEffects() override {
-    return Numbers("SELECT count(*) FROM effects WHERE id % 1000 = 499").at(0);
-  }
 
  private:
   std::vector<int64_t> Numbers(std::string_view statement) {
@@ -150,6 +144,7 @@ void ParkStorm::Run() {
   };
   Storm();
   go([&] { JudgeParked(Parked()); });
+  go([&] { RedriveTooEarly(); });
   go([&] { RedriveAll(); });
   go([&] { EndMembers(); });
   go([&] { JudgeOrder(); });
@@ -169,7 +164,8 @@ void ParkStorm::Run() {
   say("joins", sights_.joins);
   say("parked", sights_.parked);
   say("heads", sights_.heads);
-  say("redriven", sights_.redriven);
+  say("refused_again", sights_.refused_again);
+  say("redriven", sights_.ended);
   say("redrives", sights_.redrives);
   say("settled_ms", sights_.settled.count());
   say("drained_ms", sights_.drained.count());
@@ -274,60 +270,63 @@ void ParkStorm::Storm() {
   sights_.settled = Since(calm);
 }
 
+// All that is parked is refused again, and stays with what follows it.
+void ParkStorm::RedriveTooEarly() {
+  const std::vector<ParkedEntry> heads = HeadsOf(Parked());
+  Redrive(heads, size_.ids / 10 * 9, kActsOfARedrive);
+  EXPECT_TRUE(AllCommitted()) << Logs();
+  JudgeParked(Parked());
+}
+
 void ParkStorm::RedriveAll() {
   std::ofstream(dir_.path() / kFixed).flush();
   const BootTime begin = BootNow();
-  bool disturbed = true;
+  int acts = kActsOfARedrive;
   std::vector<ParkedEntry> heads = HeadsOf(Parked());
   for (; !heads.empty() && sights_.redrives < kRedrives; heads = HeadsOf(Parked())) {
-    Redrive(heads, std::exchange(disturbed, false));
-    if (sent_ids_ == size_.ids) {
-      EXPECT_TRUE(AllCommitted());
-    }
+    Redrive(heads, size_.ids, std::exchange(acts, 0));
+    EXPECT_TRUE(AllCommitted()) << Logs();
     if (::testing::Test::HasFailure()) {
       break;
     }
   }
   sights_.drained = Since(begin);
-  EXPECT_EQ(sent_ids_, size_.ids);
   EXPECT_TRUE(heads.empty()) << heads.size() << " keys are still parked after "
                              << sights_.redrives << " redrives";
 }
 
-void ParkStorm::Redrive(const std::vector<ParkedEntry>& heads, bool disturbed) {
-  const int64_t before = store_->PoisonEffects();
-  const auto all = static_cast<int64_t>(heads.size());
+// Live messages come meanwhile. So many members go or come, and the first one is killed.
+void ParkStorm::Redrive(const std::vector<ParkedEntry>& heads, int send_to, int acts) {
+  constexpr int kPieces = 50;
   std::atomic<bool> ended = false;
   Result<ParkProgress> progress = ParkProgress{};
   std::jthread redrive([&] {
     const ParkCommand command{.run = "run " + std::to_string(sights_.redrives),
-                              .per_second = static_cast<uint32_t>(all / 5 + 20)};
+                              .per_second = static_cast<uint32_t>(heads.size() / 5 + 1)};
     progress = CommandParked(Options(), command, heads, seconds(40), {});
     ended = true;
   });
-  const int pieces = 50;
-  bool killed = !disturbed;
-  bool paused = !disturbed;
-  for (int piece = 1; !ended || piece <= pieces; piece++) {
-    SendUpTo(std::min(size_.ids, sent_ids_ + size_.ids / 5 / pieces + 1));
+  const int live = (send_to - sent_ids_) / kPieces + 1;
+  const int acts_at_first = acts;
+  BootTime next_act = BootNow() + kAct;
+  for (int piece = 0; !ended || piece < kPieces; piece++) {
+    SendUpTo(std::min(send_to, sent_ids_ + live));
     SleepFor(milliseconds(100));
-    const int64_t done = store_->PoisonEffects() - before;
-    if (!killed && done > all / 4) {
-      Kill();
-      Start();
-      killed = true;
-    } else if (!paused && done > all / 2) {
-      Pause();
-      paused = true;
+    if (acts > 0 && BootNow() >= next_act) {
+      acts-- == acts_at_first ? Kill() : Act();
+      next_act += kAct;
     }
     ContinuePaused(/*all=*/false);
   }
-  SendUpTo(size_.ids);
+  SendUpTo(send_to);
   redrive.join();
   ContinuePaused(/*all=*/true);
-  EXPECT_TRUE(killed) << "the redrive had no middle";
+  while (members_.size() < size_.members) {
+    Start();
+  }
   EXPECT_TRUE(progress) << ToString(progress.error());
-  sights_.redriven += progress ? progress->ended : 0;
+  sights_.ended += progress ? progress->ended : 0;
+  sights_.refused_again += progress ? progress->refused_again : 0;
   sights_.redrives++;
 }
 

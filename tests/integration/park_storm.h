@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages that are refused for good while members join, leave, stand still and are killed with -9;
-// then the fix, and a redrive of all that is parked while live messages still come.
+// Messages that are refused for good while members join, leave, stand still and are killed with -9.
+// Then redrives of all that is parked while live messages still come, before the fix and after it.
 #pragma once
 
 #include <chrono>
@@ -38,8 +38,9 @@ struct ParkStormSights {
   int joins = 0;
   size_t parked = 0;  // messages, before the fix
   size_t heads = 0;
-  uint64_t redriven = 0;
-  int redrives = 0;  // calls of CommandParked
+  uint64_t refused_again = 0;
+  uint64_t ended = 0;  // by redrives
+  int redrives = 0;    // calls of CommandParked
   std::chrono::milliseconds settled{0};  // after the storm, until all was committed
   std::chrono::milliseconds drained{0};  // after the fix, until nothing was parked
 };
@@ -56,8 +57,6 @@ class ParkStormStore {
   virtual std::vector<std::string> MemberWords() const = 0;
   // Ids, in the order of their effects, as often as they had one.
   virtual std::vector<int64_t> Effects() = 0;
-  // Effects of messages that were refused.
-  virtual int64_t PoisonEffects() = 0;
 };
 
 // The seed draws the acts; odd ones play with the assignor cooperative-sticky, and every other pair
@@ -90,9 +89,9 @@ class ParkStorm {
   Member& AnyMember();
   void Act();
   void Storm();
+  void RedriveTooEarly();
   void RedriveAll();
-  // One of them is killed in the middle, and another stands still, if `disturbed`.
-  void Redrive(const std::vector<ParkedEntry>& heads, bool disturbed);
+  void Redrive(const std::vector<ParkedEntry>& heads, int send_to, int acts);
   void EndMembers();
   void SendUpTo(int end);
   bool AllCommitted();
