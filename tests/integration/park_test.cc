@@ -224,6 +224,35 @@ TEST_F(KafkaPark, ADroppedMessageIsGivenUpAndTheNextOneIsTheHead) {
   EXPECT_EQ(calls_["k1"], 1);
 }
 
+// The first owner dies before a commit shows the messages that it has parked and dropped.
+TEST_F(KafkaPark, ADroppedMessageDoesNotComeBackUnderTheNextOwner) {
+  CreateTopic(1);
+  CreatePark();
+  std::map<int32_t, CommittedOffset> shown;
+  TestProducer producer(bootstrap_);
+  {
+    RunningMember member(Parking(), window_.get(), Picky());
+    ASSERT_TRUE(Eventually(seconds(30), [&] { return CommittedAt() == 0; }));
+    shown = admin_->Committed(group_, topic_);
+    SendOne(producer, "bad", "k", "1");
+    SendOne(producer, "k1", "k", "2");
+    producer.Flush();
+    ASSERT_TRUE(Eventually(seconds(30), [&] { return CommittedAt() == 2; }));
+    ASSERT_EQ(Command(ParkCommand::Kind::kDrop, Parked()).ended, 2u);
+  }
+  ASSERT_TRUE(admin_->WaitUntilEmpty(group_, seconds(20)));
+  admin_->Commit(group_, topic_, shown);
+  RunningMember member(Parking(), window_.get(), Picky());
+  SendOne(producer, "k2", "k", "3");
+  producer.Flush();
+  ASSERT_TRUE(Eventually(seconds(30), [&] { return CommittedAt() == 3; }));
+  member.Stop();
+  EXPECT_EQ(calls_["bad"], 1);
+  EXPECT_EQ(calls_["k1"], 0);
+  EXPECT_EQ(calls_["k2"], 1);
+  EXPECT_TRUE(Parked().empty());
+}
+
 TEST_F(KafkaPark, ACommandWaitsForAnOwnerAndACancelledOneDoesNotCome) {
   CreateTopic(1);
   CreatePark();

@@ -58,8 +58,12 @@ void ParkBook::Apply(const ParkRecord& record, std::optional<uint64_t> key) {
         NoteDue(found->second.chain);
       }
       break;
-    case ParkKind::kEnded:
     case ParkKind::kDropped:
+      if (known && record.offset >= dropped_from_) {
+        dropped_.insert(record.offset);
+      }
+      [[fallthrough]];
+    case ParkKind::kEnded:
       if (known) {
         End(record.offset);
       }

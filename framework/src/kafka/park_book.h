@@ -52,6 +52,10 @@ class ParkBook {
     int64_t due = -1;                   // the next place to hand out; -1: none
   };
 
+  // Keeps the dropped offsets from `frontier` on, which an owner reads once more.
+  void KeepDropped(int64_t frontier) { dropped_from_ = frontier; }
+  const std::set<int64_t>& dropped() const { return dropped_; }
+
   // Foreign records only count for next(). Nothing for them.
   std::optional<ParkRecord> Apply(const rd_kafka_message_t& message, NullKey null_key);
   // `key`: hash of the record's key; nothing: it has none.
@@ -96,6 +100,8 @@ class ParkBook {
     ChainName chain;
   };
   std::map<int64_t, Handed> in_hand_;  // by offset
+  std::set<int64_t> dropped_;
+  int64_t dropped_from_ = INT64_MAX;
   OwnerEpoch owner_ = 0;
   int64_t next_ = 0;
 };

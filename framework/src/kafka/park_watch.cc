@@ -55,6 +55,7 @@ Result<ParkedMessages> ParkWatch::Begin(PartitionId id, OwnerEpoch owner, int64_
   if (partition.owner == 0) {
     partition.name = table_.Name(id);
     partition.owner = owner;
+    partition.book.KeepDropped(frontier);
     partition.waits_for = Waits("its park topic is being read");
     changed_.notify_all();
     if (records_ != nullptr) {
@@ -74,6 +75,9 @@ Result<ParkedMessages> ParkWatch::Begin(PartitionId id, OwnerEpoch owner, int64_
   for (auto entry = entries.lower_bound(frontier); entry != entries.end(); ++entry) {
     parked.offsets.push_back(entry->first);
   }
+  // No commit shows them as finished yet, and the window knows nothing of one that followed.
+  const auto& dropped = partition.book.dropped();
+  parked.offsets.insert(parked.offsets.end(), dropped.begin(), dropped.end());
   return parked;
 }
 
