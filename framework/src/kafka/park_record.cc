@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <system_error>
 
 #include "detached_message.h"
 #include "longest_reason.h"
@@ -28,8 +29,9 @@ std::string BigEndian(Number number) {
 
 template <class Number>
 Number NumberOf(std::string_view text, Number otherwise) {
-  std::from_chars(text.data(), text.data() + text.size(), otherwise);
-  return otherwise;
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() ? number : otherwise;
 }
 
 std::optional<ParkKind> KindOf(std::string_view text) {
