@@ -114,11 +114,11 @@ uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, MessageBatch& batch
     if (!FitsBatch(delivery, batch)) {
       break;
     }
-    const bool refused = options_.parks && !parked && IsRefused(delivery);
+    const bool redriven = delivery.carried.redriven;
+    const bool refused = options_.parks && (!parked || redriven) && IsRefused(delivery);
     if (slot != lane.head && !Joins(delivery, batch.items.back(), refused)) {
       break;
     }
-    const bool redriven = delivery.carried.redriven;
     PartitionState& partition = At(delivery.partition);
     const bool current = partition.Current(delivery.epoch);
     // What has run already only needs its marker: that is owed in any phase.

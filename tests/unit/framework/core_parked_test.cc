@@ -27,7 +27,8 @@ class CoreParked : public CoreHarness {
     }
     return items;
   }
-  void Redrive(std::initializer_list<int64_t> offsets, const std::string& key, bool drop = false) {
+  void Redrive(std::initializer_list<int64_t> offsets, const std::string& key, bool drop = false,
+               const char* refusal = nullptr) {
     std::vector<RedrivenArrival> arrivals;
     for (const int64_t offset : offsets) {
       RedrivenArrival& arrival = arrivals.emplace_back();
@@ -36,6 +37,7 @@ class CoreParked : public CoreHarness {
       arrival.offset = offset;
       arrival.bytes = 10;
       arrival.drop = drop;
+      arrival.refusal = refusal;
     }
     core_.AdmitRedriven(0, arrivals);
   }
@@ -159,6 +161,22 @@ TEST_F(CoreParked, OneThatIsRefusedAgainTakesTheOthersOfItsKeyAlong) {
   SettleRedriven(items[1], DeliveryFate::kWithdrawn);
   EXPECT_THAT(Offsets(TakeWith(true)), ElementsAre(10));
   EXPECT_EQ(core_.load().unfinished, 1u);
+}
+
+TEST_F(CoreParked, ARedrivenMessageThatIsRefusedUnreadHoldsBackTheNextOfItsKey) {
+  Give(0, 10);
+  core_.SetParked(0, {.keys = {{ProcessHash("a"), 4}}});
+  Redrive({3}, "a");
+  Redrive({5}, "a", false, "no id");
+  Redrive({7}, "a");
+  const auto first = TakeWith(false);
+  ASSERT_THAT(Offsets(first), ElementsAre(3)) << "it may be refused again, or wait";
+  SettleRedriven(first[0], DeliveryFate::kApplied);
+  const auto refused = TakeWith(false);
+  ASSERT_THAT(Offsets(refused), ElementsAre(5));
+  SettleRedriven(refused[0], DeliveryFate::kParked);
+  EXPECT_THAT(Take(), IsEmpty());
+  EXPECT_EQ(core_.unfinished(), 0u);
 }
 
 TEST_F(CoreParked, ARedrivenMessageComesAfterOneOfItsKeyThatIsOnlyNotOnRecordYet) {
