@@ -141,14 +141,16 @@ struct Found {
   bool more = false;
 };
 
-Result<Found> Find(const ServiceOptions& options, const ParkArguments& arguments, bool heads,
+enum class Purpose : uint8_t { kList, kRedrive, kEach };
+
+Result<Found> Find(const ServiceOptions& options, const ParkArguments& arguments, Purpose purpose,
                    uint64_t limit) {
   const auto filter = Filter::Read(arguments.filter);
   if (!filter) {
     return filter.error();
   }
   const bool opaque = LevelOf(options) == Level::kOpaque && !arguments.rerun_uncertain;
-  const bool sends = !arguments.run.empty() || arguments.go;
+  const bool heads = purpose != Purpose::kEach;
   Found found;
   std::set<HeadName> taken;
   const Status read = ReadParked(options.runtime, kWithin, [&](const ParkedEntry& entry) {
@@ -156,7 +158,7 @@ Result<Found> Find(const ServiceOptions& options, const ParkArguments& arguments
     if (judged ? !filter->Takes(entry) : !taken.contains(HeadOf(entry))) {
       return true;
     }
-    if (heads && judged && sends &&
+    if (judged && purpose == Purpose::kRedrive &&
         (entry.redrives >= arguments.most_redrives || (opaque && entry.attempts > 0))) {
       found.left_out++;
       return true;
@@ -184,8 +186,11 @@ void Say(const ParkArguments& arguments, const ordered_json& numbers) {
   }
   const auto number = [&](const char* name) { return numbers.value(name, uint64_t{0}); };
   if (!numbers.at("done").get<bool>()) {
-    std::cout << number("messages") << " messages of " << number("heads")
-              << " heads; say --go to do it\n";
+    std::cout << number("messages") << " messages";
+    if (numbers.contains("heads")) {
+      std::cout << " of " << number("heads") << " heads";
+    }
+    std::cout << "; say --go to do it\n";
   } else {
     std::cout << "run " << SafeText(numbers.at("run").get<std::string>()) << ": "
               << number("commands") << " commands, " << number("ended") << " messages ended, "
@@ -237,7 +242,7 @@ int ParkListCommand(const ParkArguments& arguments) {
   if (!options) {
     return Failed(options.error());
   }
-  auto found = Find(*options, arguments, true, arguments.limit);
+  auto found = Find(*options, arguments, Purpose::kList, arguments.limit);
   if (!found) {
     return Failed(found.error());
   }
@@ -267,20 +272,24 @@ int ParkSendCommand(const ParkArguments& arguments, ParkCommand::Kind kind) {
   }
   StopSignals signals;
   const bool redrives = kind == ParkCommand::Kind::kRedrive;
-  auto found = Find(*options, arguments, redrives, kMostMessages);
+  const bool cancels = kind == ParkCommand::Kind::kCancel;
+  auto found = Find(*options, arguments, redrives ? Purpose::kRedrive : Purpose::kEach,
+                    kMostMessages);
   if (!found) {
     return Failed(found.error());
   }
   const uint64_t messages = found->messages.size();
-  if (kind == ParkCommand::Kind::kCancel || redrives) {
-    std::erase_if(found->messages, [](const ParkedEntry& entry) { return !IsHead(entry); });
-  }
-  const bool cancels = kind == ParkCommand::Kind::kCancel;
+  std::set<std::pair<std::string, int32_t>> partitions;
+  std::erase_if(found->messages, [&](const ParkedEntry& entry) {
+    return (redrives && !IsHead(entry)) ||
+           (cancels && !partitions.emplace(entry.topic, entry.partition).second);
+  });
   if (!arguments.go && !cancels) {
-    Say(arguments, {{"messages", messages},
-                    {"heads", found->messages.size()},
-                    {"left_out", found->left_out},
-                    {"done", false}});
+    ordered_json numbers{{"messages", messages}, {"left_out", found->left_out}, {"done", false}};
+    if (redrives) {
+      numbers["heads"] = found->messages.size();
+    }
+    Say(arguments, numbers);
     return kExitDone;
   }
   const bool counted = arguments.count ? *arguments.count == messages : messages <= kMostUncounted;

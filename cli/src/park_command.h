@@ -42,7 +42,7 @@ struct ParkArguments {
 // The exit code, kExitUsage for a refused file or topic, kExitNoService without a broker.
 int ParkCreateCommand(const ParkArguments& arguments);
 int ParkListCommand(const ParkArguments& arguments);
-// kExitFailed where messages were refused again, or have no outcome yet.
+// kExitParked where messages were refused again, or have no outcome yet.
 int ParkSendCommand(const ParkArguments& arguments, ParkCommand::Kind kind);
 
 }  // namespace oncemq

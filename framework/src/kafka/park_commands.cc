@@ -56,9 +56,9 @@ class Follower {
     return {};
   }
 
-  void Sent(size_t commands) {
+  void Sent(size_t commands, bool awaited) {
     progress_.commands += commands;
-    unread_ += commands;
+    unread_ += awaited ? commands : 0;
   }
 
   // True: something has moved.
@@ -184,7 +184,7 @@ Result<ParkProgress> CommandParked(const RuntimeOptions& options, const ParkComm
       if (const Status recorded = (*topic)->RecordCommands(commands); !recorded) {
         return recorded.error();
       }
-      follower.Sent(follows ? commands.size() : 0);
+      follower.Sent(commands.size(), follows);
       moved = BootNow();
     }
     moved = follower.Poll() ? BootNow() : moved;

@@ -42,7 +42,7 @@ TEST_F(Command, HelpIsAResult) {
 }
 
 TEST_F(Command, TheHelpOfAGroupHasExamples) {
-  for (const std::string group : {"gate", "window"}) {
+  for (const std::string group : {"gate", "park", "window"}) {
     EXPECT_THAT(Run(group + " --help").out, HasSubstr("Examples:\n  oncemq " + group + " "));
   }
 }

@@ -89,7 +89,7 @@ struct ParkProgress {
 
 // Sends a command for each of the messages, and follows what becomes of them: until all have an
 // outcome, nothing has moved for `patience`, or `stop` is requested. Commands without an outcome
-// stay in force. kRedrive is for heads.
+// stay in force. kRedrive is for heads, and kCancel for one message of each partition.
 Result<ParkProgress> CommandParked(const RuntimeOptions& options, const ParkCommand& command,
                                    std::span<const ParkedEntry> messages, milliseconds patience,
                                    const std::stop_token& stop);

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// oncemq park against a real broker, next to a service that refuses messages without an id.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "command_fixture.h"
+#include "support/kafka_admin.h"
+#include "support/kafka_broker.h"
+#include "support/test_producer.h"
+
+namespace oncemq {
+namespace {
+
+using namespace std::chrono_literals;
+using oncemq::testing::Command;
+using oncemq::testing::Eventually;
+using oncemq::testing::KafkaAdmin;
+using oncemq::testing::OutMessage;
+using oncemq::testing::Process;
+using oncemq::testing::SharedKafka;
+using oncemq::testing::TestProducer;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+class ParkAgainstKafka : public Command {
+ protected:
+  void SetUp() override {
+    ONCEMQ_REQUIRE_KAFKA();
+    bootstrap_ = SharedKafka::Get().bootstrap();
+    topic_ = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    KafkaAdmin(bootstrap_).CreateTopic({.name = topic_, .partitions = 1});
+    service_ = Write("kafka: {brokers: \"" + bootstrap_ + "\", group: " + topic_ +
+                     ",\n        session_timeout: 6s, commit_interval: 100ms}\n"
+                     "topics: " + topic_ +
+                     "\nwindow: {engine: memory, level: guarded, ids: partition_owned,\n"
+                     "         id: {header: message-id}}\n"
+                     "reject: park\n"
+                     "admin: {socket: " + (dir_.path() / "admin.sock").string() + "}\n");
+    EXPECT_EQ(Park("create").out, "made the topic " + topic_ + ".park\n");
+    EXPECT_EQ(Park("create").out, "all park topics are there\n");
+    producer_.emplace(bootstrap_);
+  }
+  void TearDown() override { StopService(); }
+
+  void Send(OutMessage message) {
+    message.topic = topic_;
+    message.partition = 0;
+    producer_->Send(message);
+    sent_++;
+  }
+  // The heads are the first and the third, the second follows the first.
+  void SendThree() {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    const auto before = std::chrono::duration_cast<std::chrono::milliseconds>(now - 2h).count();
+    Send({.key = "k", .value = "1", .headers = {{"kind", "old"}}, .timestamp_ms = before});
+    Send({.key = "k", .value = "2", .headers = {{"message-id", "k1"}}});
+    Send({.key = "l", .value = "3", .headers = {{"kind", "new"}}});
+  }
+  void StartService() {
+    producer_->Flush();
+    running_.emplace(oncemq::testing::ProcessOptions{
+        .command = ShellLine("run --handler count --consume-without-effects -c " + service_,
+                             ".service")});
+    ASSERT_TRUE(Eventually(60s, [&] {
+      const auto commits = KafkaAdmin(bootstrap_).Committed(topic_, topic_);
+      return commits.contains(0) && commits.at(0).offset == sent_;
+    }));
+  }
+  void StopService() {
+    if (running_) {
+      EXPECT_EQ(kill(running_->pid(), SIGTERM), 0);
+      EXPECT_EQ(running_->Wait(30s), 128 + SIGTERM);
+      running_.reset();
+    }
+  }
+  Ended Park(const std::string& arguments) const {
+    return Run("park " + arguments + " -c " + service_);
+  }
+  // The last line of the list.
+  std::string Sum(const std::string& filter) const {
+    const Ended ended = Park("list " + filter);
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    const std::string text = ended.out.substr(0, ended.out.size() - 1);
+    return text.substr(text.rfind('\n') + 1);
+  }
+  static std::vector<nlohmann::json> Lines(const Ended& ended) {
+    std::vector<nlohmann::json> lines;
+    std::istringstream in(ended.out);
+    for (std::string line; std::getline(in, line);) {
+      lines.push_back(nlohmann::json::parse(line));
+    }
+    return lines;
+  }
+
+  std::string bootstrap_;
+  std::string topic_;
+  std::string service_;
+  std::optional<TestProducer> producer_;
+  std::optional<Process> running_;
+  int64_t sent_ = 0;
+};
+
+TEST_F(ParkAgainstKafka, AListShowsTheMessagesOfAFilterWithThoseThatFollow) {
+  SendThree();
+  StartService();
+  for (const auto& [filter, sum] : std::vector<std::pair<std::string, std::string>>{
+           {"", "3 messages, 2 of them heads"},
+           {"--key k", "2 messages, 1 of them heads"},
+           {"--key l", "1 messages, 1 of them heads"},
+           {"--header kind=old", "2 messages, 1 of them heads"},
+           {"--header kind=other", "0 messages, 0 of them heads"},
+           {"--older 1h", "2 messages, 1 of them heads"},
+           {"--younger 1h", "1 messages, 1 of them heads"},
+           {"--why 'no id'", "3 messages, 2 of them heads"},
+           {"--why broken", "0 messages, 0 of them heads"},
+           {"--offset 2", "1 messages, 1 of them heads"},
+           {"--partition 1", "0 messages, 0 of them heads"},
+           {"--topic other", "0 messages, 0 of them heads"},
+           {"--limit 1", "1 messages, 1 of them heads, and more: say --limit"}}) {
+    EXPECT_EQ(Sum(filter), sum) << filter;
+  }
+  const auto plain = Lines(Park("list --json"));
+  ASSERT_EQ(plain.size(), 3u);
+  EXPECT_EQ(plain[1]["offset"], 1);
+  EXPECT_EQ(plain[1]["head"], 0);
+  EXPECT_EQ(plain[1]["id"], "k1");
+  EXPECT_FALSE(plain[1].contains("value"));
+  const auto whole = Lines(Park("list --json --values --key k"));
+  ASSERT_EQ(whole.size(), 2u);
+  EXPECT_EQ(whole[0]["value"], "1");
+  EXPECT_EQ(whole[0]["headers"][0]["name"], "kind");
+}
+
+TEST_F(ParkAgainstKafka, ADryRunChangesNothingAndGoDoesIt) {
+  SendThree();
+  StartService();
+  const Ended dry = Park("redrive");
+  EXPECT_EQ(dry.code, 0);
+  EXPECT_EQ(dry.out, "3 messages of 2 heads; say --go to do it\n");
+  EXPECT_EQ(Park("drop --key k").out, "2 messages; say --go to do it\n");
+  for (const auto& entry : Lines(Park("list --json"))) {
+    EXPECT_EQ(entry["redrives"], 0);
+    EXPECT_EQ(entry["redriving"], false);
+  }
+  // They have no id after that either.
+  const Ended again = Park("redrive --run ticket-7 --go");
+  EXPECT_EQ(again.code, 3) << again.err;
+  EXPECT_EQ(again.out, "run ticket-7: 2 commands, 0 messages ended, 2 heads refused again, 0 "
+                       "without an outcome\n");
+  EXPECT_EQ(Sum(""), "3 messages, 2 of them heads");
+  const Ended left = Park("redrive --most-redrives 1 --go --json");
+  EXPECT_EQ(left.code, 0);
+  EXPECT_EQ(Lines(left)[0]["left_out"], 2);
+  EXPECT_EQ(Lines(left)[0]["commands"], 0);
+  EXPECT_THAT(Park("redrive --most-redrives 1").out, StartsWith("0 messages of 0 heads"))
+      << "the numbers of a dry run are those of the run";
+  EXPECT_EQ(Park("drop --offset 0 --go").code, 0);
+  const Ended done = Park("redrive --key k --go --json");
+  EXPECT_EQ(done.code, 0) << done.out;
+  EXPECT_EQ(Lines(done)[0]["ended"], 1);
+  EXPECT_EQ(Sum(""), "1 messages, 1 of them heads");
+}
+
+TEST_F(ParkAgainstKafka, AboveAThousandMessagesTheirNumberHasToBeSaid) {
+  for (int i = 0; i < 1'001; i++) {
+    Send({.key = std::to_string(i)});
+  }
+  StartService();
+  const std::string asks = "there are 1001 messages: say --count 1001\n";
+  for (const std::string count : {"", " --count 1000"}) {
+    const Ended refused = Park("drop --go" + count);
+    EXPECT_EQ(refused.code, 2);
+    EXPECT_EQ(refused.err, asks);
+  }
+  const Ended done = Park("drop --go --count 1001 --per-second 100000 --json");
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(Lines(done)[0]["ended"], 1'001);
+}
+
+TEST_F(ParkAgainstKafka, ACommandStaysInForceUntilItsRunIsCancelled) {
+  SendThree();
+  StartService();
+  StopService();
+  const Ended sent = Park("redrive --run ours --go --patience 1s");
+  EXPECT_EQ(sent.code, 3);
+  EXPECT_THAT(sent.out, HasSubstr("2 without an outcome"));
+  EXPECT_THAT(Park("list").out, HasSubstr("(being redriven)"));
+  const Ended cancelled = Park("cancel --run ours");
+  EXPECT_EQ(cancelled.code, 0) << cancelled.err;
+  EXPECT_THAT(cancelled.out, StartsWith("run ours: 1 commands")) << "one for each partition";
+  EXPECT_THAT(Park("list").out, Not(HasSubstr("(being redriven)")));
+}
+
+}  // namespace
+}  // namespace oncemq
