@@ -136,9 +136,40 @@ void Script::SeeLog(PartitionId partition, const LogSight& log) {
   logs_seen_[partition] = log;
 }
 
+void Script::AnswerParked(const Result<ParkedMessages>& parked) {
+  {
+    MutexLock lock(mutex_);
+    parked_ = parked;
+  }
+  wake_.Notify();
+}
+
+void Script::Redrive(PartitionId partition, const std::string& id, const std::string& key,
+                     int64_t offset) {
+  {
+    MutexLock lock(mutex_);
+    redriven_.push_back({id, key, "", partition, offset});
+  }
+  wake_.Notify();
+}
+
 void Script::AnswerCommits(std::optional<CommitReply> reply) {
   MutexLock lock(mutex_);
   reply_ = reply;
+}
+
+Arrival Script::ArrivalOf(const Record& record) {
+  Arrival arrival;
+  arrival.message = const_cast<void*>(static_cast<const void*>(&record));
+  arrival.id = record.id;
+  arrival.id_hash = record.id.empty() ? 0 : ProcessHash(record.id);
+  arrival.key_hash = ProcessHash(record.key);
+  arrival.offset = record.offset;
+  if (!record.payload.empty()) {
+    arrival.fingerprint = static_cast<uint32_t>(StableHash(record.payload));
+  }
+  arrival.bytes = 100;
+  return arrival;
 }
 
 Script::Seen Script::seen() const {
@@ -168,21 +199,30 @@ uint32_t ScriptedSource::Read(PartitionId partition, uint32_t most, std::vector<
   size_t& next = script_.next_[partition];
   uint32_t count = 0;
   for (; next < log.size() && count < most; next++, count++) {
-    const auto& record = log[next];
-    Arrival arrival;
-    arrival.message = const_cast<void*>(static_cast<const void*>(&record));
-    arrival.id = record.id;
-    arrival.id_hash = record.id.empty() ? 0 : ProcessHash(record.id);
-    arrival.key_hash = ProcessHash(record.key);
-    arrival.offset = record.offset;
-    if (!record.payload.empty()) {
-      arrival.fingerprint = static_cast<uint32_t>(StableHash(record.payload));
-    }
-    arrival.bytes = 100;
-    arrivals.push_back(arrival);
+    arrivals.push_back(Script::ArrivalOf(log[next]));
   }
   script_.seen_.held += count;
   return count;
+}
+
+Result<ParkedMessages> ScriptedSource::Parked(PartitionId, OwnerEpoch, int64_t) {
+  MutexLock lock(script_.mutex_);
+  script_.seen_.asked_parked += script_.parked_ ? 0 : 1;
+  return script_.parked_;
+}
+
+void ScriptedSource::ReadRedriven(PartitionId partition, uint32_t most,
+                                  const std::function<bool(int64_t)>& finished,
+                                  std::vector<RedrivenArrival>& arrivals) {
+  MutexLock lock(script_.mutex_);
+  std::deque<Script::Record>& due = script_.redriven_;
+  while (most-- > 0 && !due.empty() && due.front().partition == partition &&
+         finished(due.front().offset)) {
+    const Script::Record& record = script_.copies_.emplace_back(std::move(due.front()));
+    due.pop_front();
+    arrivals.push_back({Script::ArrivalOf(record)});
+    script_.seen_.held++;
+  }
 }
 
 void ScriptedSource::Release(std::span<void* const> messages) {

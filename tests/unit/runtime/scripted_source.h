@@ -40,6 +40,11 @@ class Script {
   void Lose(PartitionId partition);
   // How far the log is known from now on.
   void SeeLog(PartitionId partition, const LogSight& log);
+  // What Parked() answers from now on.
+  void AnswerParked(const Result<ParkedMessages>& parked);
+  // A message of the park topic is to be run.
+  void Redrive(PartitionId partition, const std::string& id, const std::string& key,
+               int64_t offset);
   // How commits are answered from now on; nothing: not at all.
   void AnswerCommits(std::optional<CommitReply> reply);
   // Each Serve() takes so long, on the loop's clock.
@@ -58,6 +63,7 @@ class Script {
     bool closed = false;
     size_t held = 0;                    // messages that were read and not released
     std::vector<std::string> detached;  // ids, in this order
+    int asked_parked = 0;               // without an answer
   };
   Seen seen() const;
 
@@ -71,6 +77,7 @@ class Script {
 
  private:
   friend class ScriptedSource;
+  static Arrival ArrivalOf(const Record& record);
   void RetryPrepare();
   class LateClock final : public Clock {
    public:
@@ -96,6 +103,8 @@ class Script {
   std::vector<std::function<void()>> waiting_ GUARDED_BY(mutex_);  // for RetryPrepare()
   std::map<PartitionId, NotBegun> not_begun_ GUARDED_BY(mutex_);
   std::map<PartitionId, LogSight> logs_seen_ GUARDED_BY(mutex_);
+  Result<ParkedMessages> parked_ GUARDED_BY(mutex_) = ParkedMessages{};
+  std::deque<Record> redriven_ GUARDED_BY(mutex_);
   std::optional<CommitReply> reply_ GUARDED_BY(mutex_) = CommitReply::kAcknowledged;
   Seen seen_ GUARDED_BY(mutex_);
 };
@@ -114,6 +123,11 @@ class ScriptedSource final : public Source {
   void Commit(std::span<const CommitAction> commits) override;
   void GiveBack(PartitionId partition) override;
   void AssignAnew(PartitionId partition) override;
+  Result<ParkedMessages> Parked(PartitionId partition, OwnerEpoch owner,
+                                int64_t frontier) override;
+  void ReadRedriven(PartitionId partition, uint32_t most,
+                    const std::function<bool(int64_t)>& finished,
+                    std::vector<RedrivenArrival>& arrivals) override;
   void RetryPrepare() override { script_.RetryPrepare(); }
   void Refuse() override;
   void Rejoin() override;

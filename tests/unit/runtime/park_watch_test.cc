@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// The reader of a park topic: what an owner knows before it begins, and what it hands out.
+#include "park_watch.h"
+
+#include <gmock/gmock.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "oncemq/base/hash.h"
+#include "park_fixture.h"
+#include "support/eventually.h"
+
+namespace oncemq::testing {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+constexpr PartitionId kId = 0;
+
+class ParkWatchTest : public ParkFixture {
+ protected:
+  ParkWatchTest()
+      : rings_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
+        topic_of_owner_(*ParkTopic::Open(Options())),
+        watch_(std::make_unique<ParkWatch>(Options(), *topic_of_owner_, rings_)) {}
+  ~ParkWatchTest() override {
+    watch_.reset();
+    close(rings_);
+  }
+
+  void Park(int64_t offset, ParkKind kind = ParkKind::kParked) {
+    ParkHeaders headers = EntryHeaders({.kind = kind}, SourceMessage(), "group");
+    headers.emplace_back("__dlq.errors.offset", std::to_string(offset));
+    Send(headers);
+    producer_->Flush();
+  }
+  void Command(ParkKind kind, int64_t offset) {
+    const ParkTopic::Command command{kPlace, "k", {.kind = kind, .offset = offset, .run = "run"}};
+    ASSERT_TRUE(topic_of_owner_->RecordCommands({&command, 1}));
+  }
+  ParkedMessages Begin(OwnerEpoch owner) {
+    ParkedMessages parked;
+    EXPECT_TRUE(Eventually(seconds(20), [&] {
+      const auto begun = watch_->Begin(kId, kPlace, owner, 0);
+      parked = begun ? *begun : ParkedMessages{};
+      return begun.has_value();
+    }));
+    Rang();
+    return parked;
+  }
+  bool Rang() const {
+    uint64_t count = 0;
+    return read(rings_, &count, sizeof count) == sizeof count;
+  }
+  std::vector<int64_t> Take(bool finished = true) {
+    std::vector<ParkWatch::Redriven> taken;
+    watch_->Take(kId, 100, [&](int64_t) { return finished; }, taken);
+    std::vector<int64_t> offsets;
+    for (const ParkWatch::Redriven& one : taken) {
+      offsets.push_back(one.offset);
+    }
+    return offsets;
+  }
+  std::vector<int64_t> Await(size_t messages) {
+    std::vector<int64_t> offsets;
+    EXPECT_TRUE(Eventually(seconds(20), [&] {
+      const auto taken = Take();
+      offsets.insert(offsets.end(), taken.begin(), taken.end());
+      return offsets.size() >= messages;
+    }));
+    return offsets;
+  }
+
+  const int rings_;
+  const std::unique_ptr<ParkTopic> topic_of_owner_;
+  std::unique_ptr<ParkWatch> watch_;
+};
+
+TEST_F(ParkWatchTest, AnOwnerBeginsWithAllThatWasParkedBefore) {
+  Park(4);
+  Park(5, ParkKind::kFollows);
+  EXPECT_FALSE(watch_->Begin(kId, kPlace, 7, 5)) << "nothing is read yet";
+  const ParkedMessages parked = Begin(7);
+  EXPECT_THAT(parked.keys, ElementsAre(Pair(ProcessHash("k"), 2)));
+  EXPECT_THAT(watch_->Begin(kId, kPlace, 7, 5)->offsets, ElementsAre(5)) << "from the frontier on";
+}
+
+TEST_F(ParkWatchTest, ACommandHandsOutAKeyInItsOrderOnceTheOwnDeliveriesAreOver) {
+  Park(4);
+  Park(5, ParkKind::kFollows);
+  Begin(7);
+  Command(ParkKind::kRedrive, 4);
+  ASSERT_TRUE(Eventually(seconds(20), [&] { return Rang(); }));
+  EXPECT_THAT(Take(false), IsEmpty()) << "a message would run next to itself";
+  EXPECT_THAT(Await(2), ElementsAre(4, 5));
+  watch_->TakeBack(kPlace, 5);
+  watch_->TakeBack(kPlace, 4);
+  EXPECT_THAT(Await(2), ElementsAre(4, 5)) << "they are parked still";
+}
+
+TEST_F(ParkWatchTest, WhatWasCancelledMeanwhileIsNotHandedOut) {
+  Park(4);
+  Begin(7);
+  Command(ParkKind::kRedrive, 4);
+  ASSERT_TRUE(Eventually(seconds(20), [&] { return Rang(); }));
+  Command(ParkKind::kCancel, -1);
+  EXPECT_FALSE(Eventually(seconds(1), [&] { return !Take().empty(); }));
+  Command(ParkKind::kRedrive, 4);
+  EXPECT_THAT(Await(1), ElementsAre(4)) << "it was not lost";
+}
+
+// Else a message that was refused again would be handed out once more.
+TEST_F(ParkWatchTest, NothingIsHandedOutBeforeTheOwnRecordsAreReadBack) {
+  Park(4);
+  Begin(7);
+  Command(ParkKind::kRedrive, 4);
+  ASSERT_TRUE(Eventually(seconds(20), [&] { return Rang(); }));
+  constexpr int16_t kFetch = 1;
+  cluster_.AnswerNext(kFetch, std::vector<int>(4, RD_KAFKA_RESP_ERR_KAFKA_STORAGE_ERROR));
+  std::this_thread::sleep_for(milliseconds(700));  // a fetch that was under way is over
+  Command(ParkKind::kAgain, 4);
+  EXPECT_THAT(Take(), IsEmpty());
+  std::this_thread::sleep_for(seconds(3));
+  EXPECT_THAT(Take(), IsEmpty()) << "it was refused again";
+}
+
+}  // namespace
+}  // namespace oncemq::testing
