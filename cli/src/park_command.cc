@@ -210,9 +210,8 @@ void SortByHead(std::vector<ParkedEntry>& messages) {
   for (const ParkedEntry& entry : messages) {
     order.try_emplace(HeadOf(entry), order.size());
   }
-  std::ranges::stable_sort(messages, {}, [&](const ParkedEntry& entry) {
-    return order.at(HeadOf(entry));
-  });
+  std::ranges::stable_sort(messages, {},
+                           [&](const ParkedEntry& entry) { return order.at(HeadOf(entry)); });
 }
 
 }  // namespace
@@ -273,8 +272,8 @@ int ParkSendCommand(const ParkArguments& arguments, ParkCommand::Kind kind) {
   StopSignals signals;
   const bool redrives = kind == ParkCommand::Kind::kRedrive;
   const bool cancels = kind == ParkCommand::Kind::kCancel;
-  auto found = Find(*options, arguments, redrives ? Purpose::kRedrive : Purpose::kEach,
-                    kMostMessages);
+  auto found =
+      Find(*options, arguments, redrives ? Purpose::kRedrive : Purpose::kEach, kMostMessages);
   if (!found) {
     return Failed(found.error());
   }

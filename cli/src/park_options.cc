@@ -46,7 +46,8 @@ void AddPark(CLI::App& app, CommandActions& actions) {
       "  oncemq park redrive --why 'no account' --run ticket-7 --go -c service.yaml\n"
       "\n"
       "A command is a record of the park topic, and the owner of the partition carries it out.\n"
-      "Exit codes: 1 failed, 2 refused, 3 some messages were refused again or have no outcome yet,\n"
+      "Exit codes: 1 failed, 2 refused, 3 some messages were refused again or have no outcome "
+      "yet,\n"
       "6 no broker answers.");
   CLI::App* create = park->add_subcommand("create", "Make those that are not there");
   CLI::App* list = park->add_subcommand("list", "Show what is parked, each key in its order");

@@ -76,8 +76,8 @@ class GuardedByPostgres final : public GuardedStore {
 class AtomicInPostgres final : public ParkStormStore {
  public:
   AtomicInPostgres() {
-    EXPECT_TRUE(client_->Run(
-        {"CREATE TABLE effects (n bigserial PRIMARY KEY, id bigint, part bigint)"}));
+    EXPECT_TRUE(
+        client_->Run({"CREATE TABLE effects (n bigserial PRIMARY KEY, id bigint, part bigint)"}));
   }
   std::vector<std::string> MemberWords() const override { return {server_->url(), "atomic"}; }
   std::vector<int64_t> Effects() override { return Numbers("SELECT id FROM effects ORDER BY n"); }
@@ -172,15 +172,14 @@ void ParkStorm::Run() {
 }
 
 void ParkStorm::Start() {
-  std::vector<std::string> command{ONCEMQ_PARKING_MEMBER,  bootstrap_,
-                                   Options().kafka.group,  topic_,
-                                   dir_.path().string(),   std::to_string(started_)};
+  std::vector<std::string> command{ONCEMQ_PARKING_MEMBER, bootstrap_,
+                                   Options().kafka.group, topic_,
+                                   dir_.path().string(),  std::to_string(started_)};
   for (std::string& word : store_->MemberWords()) {
     command.push_back(std::move(word));
   }
-  ProcessOptions options{
-      .command = std::move(command),
-      .log_file = dir_.path() / ("member-" + std::to_string(started_))};
+  ProcessOptions options{.command = std::move(command),
+                         .log_file = dir_.path() / ("member-" + std::to_string(started_))};
   options.environment["ONCEMQ_TEST_ASSIGNOR"] = seed_ % 2 == 1 ? "cooperative-sticky" : "range";
   if (seed_ / 2 % 2 == 1) {
     options.environment["ONCEMQ_OWNED_IDS"] = "1";
@@ -291,8 +290,8 @@ void ParkStorm::RedriveAll() {
     }
   }
   sights_.drained = Since(begin);
-  EXPECT_TRUE(heads.empty()) << heads.size() << " keys are still parked after "
-                             << sights_.redrives << " redrives";
+  EXPECT_TRUE(heads.empty()) << heads.size() << " keys are still parked after " << sights_.redrives
+                             << " redrives";
 }
 
 // Live messages come meanwhile. So many members go or come, and the first one is killed.

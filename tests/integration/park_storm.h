@@ -39,8 +39,8 @@ struct ParkStormSights {
   size_t parked = 0;  // messages, before the fix
   size_t heads = 0;
   uint64_t refused_again = 0;
-  uint64_t ended = 0;  // by redrives
-  int redrives = 0;    // calls of CommandParked
+  uint64_t ended = 0;                    // by redrives
+  int redrives = 0;                      // calls of CommandParked
   std::chrono::milliseconds settled{0};  // after the storm, until all was committed
   std::chrono::milliseconds drained{0};  // after the fix, until nothing was parked
 };

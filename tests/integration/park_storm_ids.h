@@ -34,10 +34,8 @@ inline RuntimeOptions ParkingOptions(const std::string& brokers, const std::stri
   RuntimeOptions options = QuickOptions(brokers, group, topic);
   options.core.session_timeout = std::chrono::seconds(4);
   options.policy.reject = RejectPolicy::kPark;
-  options.policy.retry = {.first = milliseconds(20),
-                          .most = milliseconds(200),
-                          .attempts = 6,
-                          .at_end = AtEnd::kPark};
+  options.policy.retry = {
+      .first = milliseconds(20), .most = milliseconds(200), .attempts = 6, .at_end = AtEnd::kPark};
   options.workers = 4;
   return options;
 }

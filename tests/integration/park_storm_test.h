@@ -47,10 +47,10 @@ class ParkStormTest : public ::testing::TestWithParam<ParkStormWindow> {
 };
 
 #define ONCEMQ_PARK_STORMS(suite)                                                            \
-  INSTANTIATE_TEST_SUITE_P(Windows, suite,                                                   \
-                           ::testing::Values(ParkStormWindow::kPostgresGuarded,              \
-                                             ParkStormWindow::kPostgresAtomic,               \
-                                             ParkStormWindow::kRedisGuarded),                \
-                           suite::Name)
+  INSTANTIATE_TEST_SUITE_P(                                                                  \
+      Windows, suite,                                                                        \
+      ::testing::Values(ParkStormWindow::kPostgresGuarded, ParkStormWindow::kPostgresAtomic, \
+                        ParkStormWindow::kRedisGuarded),                                     \
+      suite::Name)
 
 }  // namespace oncemq::testing

@@ -9,11 +9,8 @@ using KafkaSmallParkStorm = ParkStormTest;
 ONCEMQ_PARK_STORMS(KafkaSmallParkStorm);
 
 TEST_P(KafkaSmallParkStorm, EachEffectIsThereOnceAndInOrderAfterTheRedrive) {
-  constexpr ParkStormSize kSmall{.ids = 20'000,
-                                 .keys = 67,
-                                 .partitions = 6,
-                                 .members = 3,
-                                 .storm = std::chrono::seconds(20)};
+  constexpr ParkStormSize kSmall{
+      .ids = 20'000, .keys = 67, .partitions = 6, .members = 3, .storm = std::chrono::seconds(20)};
   Play("small-park-storm-", kSmall, 2);
 }
 

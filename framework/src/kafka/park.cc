@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oncemq/framework/park.h"
 
-
 #include "broker_error.h"
 #include "client_config.h"
 #include "park_book.h"

@@ -37,8 +37,7 @@ void ParkBook::Apply(const ParkRecord& record, std::optional<uint64_t> key) {
     case ParkKind::kParked:
     case ParkKind::kFollows:
       if (!known && record.offset >= 0) {
-        const ChainName name{key.has_value(),
-                             key.value_or(static_cast<uint64_t>(record.offset))};
+        const ChainName name{key.has_value(), key.value_or(static_cast<uint64_t>(record.offset))};
         entries_[record.offset] = {.place = record.place,
                                    .chain = name,
                                    .follows = record.kind == ParkKind::kFollows,

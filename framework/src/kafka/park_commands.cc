@@ -41,9 +41,9 @@ class Follower {
       return {};
     }
     int64_t begin = 0;
-    const auto marks = rd_kafka_query_watermark_offsets(
-        client_.get(), ParkTopicOf(name.first).c_str(), name.second, &begin, &topic->second.from,
-        Millis(kWithin));
+    const auto marks =
+        rd_kafka_query_watermark_offsets(client_.get(), ParkTopicOf(name.first).c_str(),
+                                         name.second, &begin, &topic->second.from, Millis(kWithin));
     if (marks != RD_KAFKA_RESP_ERR_NO_ERROR) {
       return BrokerError(marks, "the end of " + ParkTopicOf(name.first) + " is not known");
     }
@@ -136,7 +136,7 @@ class Follower {
     int64_t from = 0;  // our commands come after it
   };
   std::map<Name, Topic> topics_;
-  uint64_t unread_ = 0;                                     // commands
+  uint64_t unread_ = 0;                                    // commands
   std::set<std::pair<Name, ParkBook::ChainName>> chains_;  // that are redriven by ours
   std::set<std::pair<Name, int64_t>> drops_;
   ParkProgress progress_;
@@ -167,8 +167,8 @@ Result<ParkProgress> CommandParked(const RuntimeOptions& options, const ParkComm
   size_t sent = 0;
   while (!stop.stop_requested() && BootNow() < moved + patience &&
          (sent < messages.size() || follower.progress().open > 0)) {
-    const auto due = static_cast<size_t>(
-        command.per_second * ((BootNow() - began).count() / 1e6) + 1);
+    const auto due =
+        static_cast<size_t>(command.per_second * ((BootNow() - began).count() / 1e6) + 1);
     const size_t room = kMostOpen - std::min(kMostOpen, follower.progress().open);
     const size_t to = std::min({messages.size(), std::max(due, sent), sent + room});
     std::vector<ParkTopic::Command> commands;

@@ -15,8 +15,9 @@ namespace {
 
 constexpr std::string_view kFirstOfEntry = "__dlq.errors.topic";
 constexpr std::string_view kVersion = "1 ";
-constexpr std::array<std::string_view, 10> kKinds{"parked",  "follows", "passed",  "again", "ended",
-                                                  "dropped", "owner",   "redrive", "drop",  "cancel"};
+constexpr std::array<std::string_view, 10> kKinds{"parked", "follows", "passed", "again",
+                                                  "ended",  "dropped", "owner",  "redrive",
+                                                  "drop",   "cancel"};
 
 template <class Number>
 std::string BigEndian(Number number) {
@@ -59,8 +60,8 @@ std::optional<ParkRecord> ReadParkRecord(const rd_kafka_message_t& record, ParkH
   size_t ours = 0;
   ForEachHeader(headers, [&](const MessageHeader& header) {
     ours = header.name == kFirstOfEntry ? all.size() : ours;
-    all.emplace_back(header.name, header.value ? std::optional<std::string>(*header.value)
-                                               : std::nullopt);
+    all.emplace_back(header.name,
+                     header.value ? std::optional<std::string>(*header.value) : std::nullopt);
   });
   const auto text = [&](std::string_view name) -> std::string_view {
     const auto found = std::find_if(all.rbegin(), all.rend() - static_cast<ptrdiff_t>(ours),
@@ -122,7 +123,8 @@ ParkHeaders EntryHeaders(const ParkRecord& record, const Message& message, std::
 }
 
 ParkHeaders OtherHeaders(const ParkRecord& record) {
-  ParkHeaders headers{{std::string(kParkHeader), std::string(kVersion).append(ToString(record.kind))}};
+  ParkHeaders headers{
+      {std::string(kParkHeader), std::string(kVersion).append(ToString(record.kind))}};
   const auto add = [&](std::string_view name, std::string value, bool there) {
     there ? void(headers.emplace_back(name, std::move(value))) : void();
   };

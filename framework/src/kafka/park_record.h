@@ -57,8 +57,7 @@ std::optional<ParkRecord> ReadParkRecord(const rd_kafka_message_t& record,
                                          ParkHeaders* own = nullptr);
 
 // The headers of an entry, behind those of its message.
-ParkHeaders EntryHeaders(const ParkRecord& record, const Message& message,
-                         std::string_view group);
+ParkHeaders EntryHeaders(const ParkRecord& record, const Message& message, std::string_view group);
 // Those of any other record.
 ParkHeaders OtherHeaders(const ParkRecord& record);
 

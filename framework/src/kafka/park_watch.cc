@@ -171,9 +171,8 @@ bool ParkWatch::TailNew() {
     }
     const TopicPtr handle(
         rd_kafka_topic_new(tail_.get(), ParkTopicOf(partition.name.topic).c_str(), nullptr));
-    partition.tailed =
-        rd_kafka_consume_start_queue(handle.get(), partition.name.partition,
-                                     RD_KAFKA_OFFSET_BEGINNING, records_.get()) == 0;
+    partition.tailed = rd_kafka_consume_start_queue(handle.get(), partition.name.partition,
+                                                    RD_KAFKA_OFFSET_BEGINNING, records_.get()) == 0;
     if (!partition.tailed) {
       partition.waits_for = BrokerError(rd_kafka_last_error(), "its park topic can't be read");
     }
@@ -223,8 +222,7 @@ void ParkWatch::Work() {
       scanning = Scan();
     }
     BeginNew();
-    const EventPtr event(
-        rd_kafka_queue_poll(records_.get(), Millis(scanning ? kScanning : kIdle)));
+    const EventPtr event(rd_kafka_queue_poll(records_.get(), Millis(scanning ? kScanning : kIdle)));
     if (event == nullptr || rd_kafka_event_type(event.get()) != RD_KAFKA_EVENT_FETCH) {
       continue;
     }
@@ -273,8 +271,8 @@ bool ParkWatch::Scan() {
       any = true;
       if (partition.scan == nullptr || *due < partition.scan_at) {
         StopScan(partition);
-        const TopicPtr handle(rd_kafka_topic_new(
-            scanner_.get(), ParkTopicOf(partition.name.topic).c_str(), nullptr));
+        const TopicPtr handle(
+            rd_kafka_topic_new(scanner_.get(), ParkTopicOf(partition.name.topic).c_str(), nullptr));
         partition.scan.reset(rd_kafka_queue_new(scanner_.get()));
         partition.scan_at = *due;
         if (rd_kafka_consume_start_queue(handle.get(), partition.name.partition, *due,

@@ -39,11 +39,13 @@ class ParkAgainstKafka : public Command {
     KafkaAdmin(bootstrap_).CreateTopic({.name = topic_, .partitions = 1});
     service_ = Write("kafka: {brokers: \"" + bootstrap_ + "\", group: " + topic_ +
                      ",\n        session_timeout: 6s, commit_interval: 100ms}\n"
-                     "topics: " + topic_ +
+                     "topics: " +
+                     topic_ +
                      "\nwindow: {engine: memory, level: guarded, ids: partition_owned,\n"
                      "         id: {header: message-id}}\n"
                      "reject: park\n"
-                     "admin: {socket: " + (dir_.path() / "admin.sock").string() + "}\n");
+                     "admin: {socket: " +
+                     (dir_.path() / "admin.sock").string() + "}\n");
     EXPECT_EQ(Park("create").out, "made the topic " + topic_ + ".park\n");
     EXPECT_EQ(Park("create").out, "all park topics are there\n");
     producer_.emplace(bootstrap_);
@@ -67,8 +69,8 @@ class ParkAgainstKafka : public Command {
   void StartService() {
     producer_->Flush();
     running_.emplace(oncemq::testing::ProcessOptions{
-        .command = ShellLine("run --handler count --consume-without-effects -c " + service_,
-                             ".service")});
+        .command =
+            ShellLine("run --handler count --consume-without-effects -c " + service_, ".service")});
     ASSERT_TRUE(Eventually(60s, [&] {
       const auto commits = KafkaAdmin(bootstrap_).Committed(topic_, topic_);
       return commits.contains(0) && commits.at(0).offset == sent_;
@@ -153,8 +155,9 @@ TEST_F(ParkAgainstKafka, ADryRunChangesNothingAndGoDoesIt) {
   // They have no id after that either.
   const Ended again = Park("redrive --run ticket-7 --go");
   EXPECT_EQ(again.code, 3) << again.err;
-  EXPECT_EQ(again.out, "run ticket-7: 2 commands, 0 messages ended, 2 heads refused again, 0 "
-                       "without an outcome\n");
+  EXPECT_EQ(again.out,
+            "run ticket-7: 2 commands, 0 messages ended, 2 heads refused again, 0 "
+            "without an outcome\n");
   EXPECT_EQ(Sum(""), "3 messages, 2 of them heads");
   const Ended left = Park("redrive --most-redrives 1 --go --json");
   EXPECT_EQ(left.code, 0);

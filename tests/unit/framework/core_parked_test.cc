@@ -176,7 +176,7 @@ TEST_F(CoreParked, ARedrivenMessageThatIsRefusedUnreadHoldsBackTheNextOfItsKey) 
   ASSERT_THAT(Offsets(refused), ElementsAre(5));
   SettleRedriven(refused[0], DeliveryFate::kParked);
   EXPECT_THAT(Take(), IsEmpty());
-  EXPECT_EQ(core_.unfinished(), 0u);
+  EXPECT_EQ(core_.load().unfinished, 0u);
 }
 
 TEST_F(CoreParked, ARedrivenMessageComesAfterOneOfItsKeyThatIsOnlyNotOnRecordYet) {

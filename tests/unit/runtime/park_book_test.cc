@@ -323,11 +323,9 @@ class RandomBook {
           return;  // what was run is parked anew by no owner
         }
         const OwnerEpoch owner = which % 5 == 0 ? which / 5 % 4 : 0;
-        book_.Apply({.kind = kind,
-                     .place = book_.next() + which % 2,
-                     .offset = offset,
-                     .owner = owner},
-                    key);
+        book_.Apply(
+            {.kind = kind, .place = book_.next() + which % 2, .offset = offset, .owner = owner},
+            key);
       }
     }
   }
@@ -357,8 +355,7 @@ class RandomBook {
   };
 
   bool IsInHand(int64_t offset) const {
-    return std::ranges::any_of(in_hand_,
-                               [&](const InHand& one) { return one.offset == offset; });
+    return std::ranges::any_of(in_hand_, [&](const InHand& one) { return one.offset == offset; });
   }
   void HandOut() {
     const auto first = book_.FirstDue();

@@ -49,8 +49,8 @@ class ParkFixture : public ::testing::Test {
   void Send(const ParkHeaders& headers) {
     OutMessage message{.topic = "payments.park", .partition = 0, .key = "k", .value = "v"};
     for (const auto& [name, value] : headers) {
-      message.headers.emplace_back(name, value ? std::optional<std::string_view>(*value)
-                                               : std::nullopt);
+      message.headers.emplace_back(name,
+                                   value ? std::optional<std::string_view>(*value) : std::nullopt);
     }
     producer_->Send(message);
     sent_++;

@@ -108,8 +108,8 @@ TEST_F(ParkRecords, ARedrivenMessageIsTheOneThatWasParked) {
   EXPECT_EQ(message.value(), "v");
   ParkHeaders headers;
   for (const MessageHeader& header : message.headers()) {
-    headers.emplace_back(header.name, header.value ? std::optional<std::string>(*header.value)
-                                                   : std::nullopt);
+    headers.emplace_back(header.name,
+                         header.value ? std::optional<std::string>(*header.value) : std::nullopt);
   }
   EXPECT_THAT(headers, ElementsAre(Pair("h", "1"), Pair("h", std::nullopt)));
   EXPECT_NE(reader.Redriven(arrival.message), nullptr);
@@ -119,7 +119,8 @@ TEST_F(ParkRecords, ARedrivenMessageIsTheOneThatWasParked) {
 TEST_F(ParkRecords, WhatIsNotOursIsNoRecord) {
   Send({});
   Send({{"__dlq.errors.topic", "payments"}, {"__dlq.errors.offset", "41"}});
-  for (const char* kind : {"", "1", "1 ", "1 burned", "2 parked", "parked", "1 parked ", "11 parked"}) {
+  for (const char* kind :
+       {"", "1", "1 ", "1 burned", "2 parked", "parked", "1 parked ", "11 parked"}) {
     Send({{std::string(kParkHeader), kind}});
   }
   Send({{std::string(kParkHeader), std::nullopt}});
@@ -134,12 +135,10 @@ TEST_F(ParkRecords, WhatIsNotOursIsNoRecord) {
 
 TEST_F(ParkRecords, NumbersThatCannotBeReadAreNone) {
   const auto entry = [](std::optional<std::string> number) {
-    return ParkHeaders{{"__dlq.errors.topic", "payments"},
-                       {"__dlq.errors.offset", number},
-                       {"__dlq.errors.delivery.count", number},
-                       {"__dlq.errors.message", std::nullopt},
-                       {std::string(kParkHeader), "1 parked"},
-                       {"oncemq-park-owner", number}};
+    return ParkHeaders{
+        {"__dlq.errors.topic", "payments"},      {"__dlq.errors.offset", number},
+        {"__dlq.errors.delivery.count", number}, {"__dlq.errors.message", std::nullopt},
+        {std::string(kParkHeader), "1 parked"},  {"oncemq-park-owner", number}};
   };
   Send({{std::string(kParkHeader), "1 parked"}});
   Send(entry(std::nullopt));

@@ -75,7 +75,7 @@ TEST_F(ParkTopicTest, RecordsHaveTheOwnerThatHasBegunAtOrBeforeTheirOwn) {
 
 TEST_F(ParkTopicTest, AtItsBoundATopicTakesNoMoreMessagesAndAllElse) {
   RuntimeOptions options = Options();
-  options.park_most = 2;
+  options.kafka.park_most = 2;
   Open(options);
   EXPECT_TRUE(Record(RecordKind::kRefused, 1)) << "nothing is parked yet";
   park_->NoteParked(kPlace, 2);
@@ -85,8 +85,8 @@ TEST_F(ParkTopicTest, AtItsBoundATopicTakesNoMoreMessagesAndAllElse) {
     EXPECT_EQ(full.error().code, Code::kFull);
     EXPECT_THAT(full.error().message, HasSubstr("2 messages of the partition are parked"));
   }
-  for (const RecordKind kind : {RecordKind::kPassed, RecordKind::kRefusedAgain, RecordKind::kEnded,
-                                RecordKind::kDropped}) {
+  for (const RecordKind kind :
+       {RecordKind::kPassed, RecordKind::kRefusedAgain, RecordKind::kEnded, RecordKind::kDropped}) {
     EXPECT_TRUE(Record(kind, 1));
   }
   park_->NoteParked(kPlace, 1);

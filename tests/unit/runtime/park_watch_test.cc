@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
@@ -32,8 +33,13 @@ class ParkWatchTest : public ParkFixture {
   ParkWatchTest()
       : rings_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
         topic_of_owner_(*ParkTopic::Open(Options())),
-        watch_(std::make_unique<ParkWatch>(Options(), *topic_of_owner_, rings_)) {}
+        watch_(std::make_unique<ParkWatch>(Options(), *topic_of_owner_, reader_, table_, rings_)) {
+    table_.Number(kPlace.topic, kPlace.partition);
+  }
   ~ParkWatchTest() override {
+    while (!taken_.empty()) {
+      TakeBack(taken_.begin()->first);
+    }
     watch_.reset();
     close(rings_);
   }
@@ -51,7 +57,7 @@ class ParkWatchTest : public ParkFixture {
   ParkedMessages Begin(OwnerEpoch owner) {
     ParkedMessages parked;
     EXPECT_TRUE(Eventually(seconds(20), [&] {
-      const auto begun = watch_->Begin(kId, kPlace, owner, 0);
+      const auto begun = watch_->Begin(kId, owner, 0);
       parked = begun ? *begun : ParkedMessages{};
       return begun.has_value();
     }));
@@ -63,13 +69,21 @@ class ParkWatchTest : public ParkFixture {
     return read(rings_, &count, sizeof count) == sizeof count;
   }
   std::vector<int64_t> Take(bool finished = true) {
-    std::vector<ParkWatch::Redriven> taken;
-    watch_->Take(kId, 100, [&](int64_t) { return finished; }, taken);
+    std::vector<RedrivenArrival> arrivals;
+    watch_->Read(
+        kId, 100, [&](int64_t) { return finished; }, arrivals);
     std::vector<int64_t> offsets;
-    for (const ParkWatch::Redriven& one : taken) {
+    for (const RedrivenArrival& one : arrivals) {
       offsets.push_back(one.offset);
+      taken_[one.offset] = one.message;
     }
     return offsets;
+  }
+  void TakeBack(int64_t offset) {
+    void* const message = taken_.at(offset);
+    watch_->TakeBack(*reader_.Redriven(message));
+    reader_.Release(message);
+    taken_.erase(offset);
   }
   std::vector<int64_t> Await(size_t messages) {
     std::vector<int64_t> offsets;
@@ -82,17 +96,20 @@ class ParkWatchTest : public ParkFixture {
   }
 
   const int rings_;
+  MessageReader reader_{Options(), {}};
+  PartitionTable table_{{kPlace.topic}};
   const std::unique_ptr<ParkTopic> topic_of_owner_;
   std::unique_ptr<ParkWatch> watch_;
+  std::map<int64_t, void*> taken_;  // by offset
 };
 
 TEST_F(ParkWatchTest, AnOwnerBeginsWithAllThatWasParkedBefore) {
   Park(4);
   Park(5, ParkKind::kFollows);
-  EXPECT_FALSE(watch_->Begin(kId, kPlace, 7, 5)) << "nothing is read yet";
+  EXPECT_FALSE(watch_->Begin(kId, 7, 5)) << "nothing is read yet";
   const ParkedMessages parked = Begin(7);
   EXPECT_THAT(parked.keys, ElementsAre(Pair(ProcessHash("k"), 2)));
-  EXPECT_THAT(watch_->Begin(kId, kPlace, 7, 5)->offsets, ElementsAre(5)) << "from the frontier on";
+  EXPECT_THAT(watch_->Begin(kId, 7, 5)->offsets, ElementsAre(5)) << "from the frontier on";
 }
 
 TEST_F(ParkWatchTest, ACommandHandsOutAKeyInItsOrderOnceTheOwnDeliveriesAreOver) {
@@ -103,8 +120,8 @@ TEST_F(ParkWatchTest, ACommandHandsOutAKeyInItsOrderOnceTheOwnDeliveriesAreOver)
   ASSERT_TRUE(Eventually(seconds(20), [&] { return Rang(); }));
   EXPECT_THAT(Take(false), IsEmpty()) << "a message would run next to itself";
   EXPECT_THAT(Await(2), ElementsAre(4, 5));
-  watch_->TakeBack(kPlace, 5);
-  watch_->TakeBack(kPlace, 4);
+  TakeBack(5);
+  TakeBack(4);
   EXPECT_THAT(Await(2), ElementsAre(4, 5)) << "they are parked still";
 }
 

@@ -205,15 +205,15 @@ uint32_t ScriptedSource::Read(PartitionId partition, uint32_t most, std::vector<
   return count;
 }
 
-Result<ParkedMessages> ScriptedSource::Parked(PartitionId, OwnerEpoch, int64_t) {
+Result<ParkedMessages> ScriptedSource::Begin(PartitionId, OwnerEpoch, int64_t) {
   MutexLock lock(script_.mutex_);
   script_.seen_.asked_parked += script_.parked_ ? 0 : 1;
   return script_.parked_;
 }
 
-void ScriptedSource::ReadRedriven(PartitionId partition, uint32_t most,
-                                  const std::function<bool(int64_t)>& finished,
-                                  std::vector<RedrivenArrival>& arrivals) {
+void ScriptedSource::Read(PartitionId partition, uint32_t most,
+                          const std::function<bool(int64_t)>& finished,
+                          std::vector<RedrivenArrival>& arrivals) {
   MutexLock lock(script_.mutex_);
   std::deque<Script::Record>& due = script_.redriven_;
   while (most-- > 0 && !due.empty() && due.front().partition == partition &&

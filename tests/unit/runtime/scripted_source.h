@@ -109,7 +109,7 @@ class Script {
   Seen seen_ GUARDED_BY(mutex_);
 };
 
-class ScriptedSource final : public Source {
+class ScriptedSource final : public Source, public ParkedSource {
  public:
   explicit ScriptedSource(Script& script) : script_(script) {}
 
@@ -123,11 +123,11 @@ class ScriptedSource final : public Source {
   void Commit(std::span<const CommitAction> commits) override;
   void GiveBack(PartitionId partition) override;
   void AssignAnew(PartitionId partition) override;
-  Result<ParkedMessages> Parked(PartitionId partition, OwnerEpoch owner,
-                                int64_t frontier) override;
-  void ReadRedriven(PartitionId partition, uint32_t most,
-                    const std::function<bool(int64_t)>& finished,
-                    std::vector<RedrivenArrival>& arrivals) override;
+  ParkedSource* parked() override { return this; }
+  Result<ParkedMessages> Begin(PartitionId partition, OwnerEpoch owner, int64_t frontier) override;
+  void Read(PartitionId partition, uint32_t most, const std::function<bool(int64_t)>& finished,
+            std::vector<RedrivenArrival>& arrivals) override;
+  void End(PartitionId) override {}
   void RetryPrepare() override { script_.RetryPrepare(); }
   void Refuse() override;
   void Rejoin() override;
