@@ -71,7 +71,7 @@ bool IsHead(const ParkedEntry& entry) {
   return entry.offset == entry.head;
 }
 
-// A message that follows another one stands under it.
+// A follower stands under its head.
 void Print(const ParkedEntry& entry) {
   std::cout << (IsHead(entry) ? "" : "  ") << SafeText(entry.topic) << " [" << entry.partition
             << "]  offset " << entry.offset << "  "
@@ -137,7 +137,7 @@ HeadName HeadOf(const ParkedEntry& entry) {
 // What a filter takes: heads with all that follows them, or each message by itself.
 struct Found {
   std::vector<ParkedEntry> messages;  // without their bodies, unless these are wanted
-  uint64_t left_out = 0;              // heads that were redriven too often, or are uncertain
+  uint64_t left_out = 0;              // heads, redriven too often or uncertain
   bool more = false;
 };
 

@@ -29,7 +29,7 @@ struct ParkArguments {
   uint64_t limit = 1'000;
   bool values = false;  // list shows key, value and headers too
   ParkFilter filter;
-  // Of commands.
+  // For commands.
   std::string run;
   bool go = false;  // else it only counts
   std::optional<uint64_t> count;

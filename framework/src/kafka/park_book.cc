@@ -37,15 +37,7 @@ void ParkBook::Apply(const ParkRecord& record, std::optional<uint64_t> key) {
     case ParkKind::kParked:
     case ParkKind::kFollows:
       if (!known && record.offset >= 0) {
-        const ChainName name{key.has_value(), key.value_or(static_cast<uint64_t>(record.offset))};
-        entries_[record.offset] = {.place = record.place,
-                                   .chain = name,
-                                   .follows = record.kind == ParkKind::kFollows,
-                                   .first = record.first,
-                                   .attempts = record.attempts,
-                                   .why = record.why};
-        chains_[name].places[record.place] = record.offset;
-        NoteDue(name);
+        Add(record, {key.has_value(), key.value_or(static_cast<uint64_t>(record.offset))});
       }
       break;
     case ParkKind::kAgain:
@@ -95,6 +87,17 @@ void ParkBook::Apply(const ParkRecord& record, std::optional<uint64_t> key) {
   }
 }
 
+void ParkBook::Add(const ParkRecord& record, const ChainName& chain) {
+  entries_[record.offset] = {.place = record.place,
+                             .chain = chain,
+                             .follows = record.kind == ParkKind::kFollows,
+                             .first = record.first,
+                             .attempts = record.attempts,
+                             .why = record.why};
+  chains_[chain].places[record.place] = record.offset;
+  NoteDue(chain);
+}
+
 void ParkBook::End(int64_t offset) {
   const auto entry = entries_.find(offset);
   const ChainName name = entry->second.chain;
@@ -108,8 +111,8 @@ void ParkBook::End(int64_t offset) {
   }
 }
 
-// A drop waits for the redrive under way, which may have its message in hand. Behind messages that
-// are still in hand no earlier one is handed out.
+// A drop waits for the redrive under way, since this may have its message in hand. While later
+// messages are in hand, no earlier one is handed out.
 int64_t ParkBook::NextPlace(const ChainName& name, const Chain& chain) const {
   const auto in_hand_from = [&](int64_t place) {
     return std::ranges::any_of(in_hand_, [&](const auto& one) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// ParkBook: which messages of a partition are parked, by the records of its park topic in their
-// order. Every reader that has come as far has the same book (rules 38 to 40).
+// ParkBook: the parked messages of a partition, by the records of its park topic in order. All
+// readers with the same records have the same book (rules 38 to 40).
 //
-//   book.Apply(record, key);
-//   book.Next(chain);   // its next message to hand out
+//   book.Apply(message, null_key);
+//   book.DueAt(place);   // a message to hand out
 //
 // **Promise:** a message is in the book once. Those of one key are a chain, in the order of their
 // parking, and are handed out in that order. The record of an owner counts for nothing after a
@@ -40,25 +40,25 @@ class ParkBook {
     bool follows = false;
     bool first = false;
     uint32_t attempts = 0;  // of its handler, in all
-    uint32_t redrives = 0;  // that were refused again
+    uint32_t redrives = 0;  // refused again
     std::string why;        // of the last refusal
   };
   struct Chain {
     std::map<int64_t, int64_t> places;  // of its entries, with their offsets
-    int64_t command = -1;               // place of the redrive under way; -1: none
+    int64_t command = -1;               // place of the redrive under way, or -1
     std::string run;                    // of that
     std::set<int64_t> drops;            // offsets to be dropped
     int64_t handed = -1;                // entries up to this place were handed out
-    int64_t due = -1;                   // the next place to hand out; -1: none
+    int64_t due = -1;                   // the next place to hand out, or -1
   };
 
-  // Keeps the dropped offsets from `frontier` on, which an owner reads once more.
+  // Keeps the dropped offsets from `frontier` on. An owner reads them once more.
   void KeepDropped(int64_t frontier) { dropped_from_ = frontier; }
   const std::set<int64_t>& dropped() const { return dropped_; }
 
   // Foreign records only count for next(). Nothing for them.
   std::optional<ParkRecord> Apply(const rd_kafka_message_t& message, NullKey null_key);
-  // `key`: hash of the record's key; nothing: it has none.
+  // `key` is the hash of the record's key, if it has one.
   void Apply(const ParkRecord& record, std::optional<uint64_t> key);
 
   // By offset in the source.
@@ -66,23 +66,22 @@ class ParkBook {
   const std::map<ChainName, Chain>& chains() const { return chains_; }
   // One above the last record.
   int64_t next() const { return next_; }
-  // The last one that has begun.
+  // The last one to begin.
   OwnerEpoch owner() const { return owner_; }
 
-  // What a partition hands out.
+  // A message to hand out.
   struct Due {
     int64_t offset = 0;
     bool drop = false;
   };
-  // The message at the place, if it is the next one of a chain that is redriven, or is to be
-  // dropped.
+  // The message at the place, if it is the next one of a redriven chain, or has to be dropped.
   std::optional<Due> DueAt(int64_t place) const;
-  // The lowest place with such a message. Nothing: there is none.
+  // The lowest place with such a message, if there is one.
   std::optional<int64_t> FirstDue() const {
     return due_.empty() ? std::nullopt : std::optional(due_.begin()->first);
   }
   void HandOut(int64_t offset);
-  // Whether what was handed out is still wanted.
+  // Whether a message is still wanted after it was handed out.
   bool Wants(int64_t offset) const;
   // It was handed out, and its delivery is over. If it is still parked, it may be handed out again.
   void TakeBack(int64_t offset);
@@ -90,6 +89,7 @@ class ParkBook {
  private:
   int64_t NextPlace(const ChainName& name, const Chain& chain) const;
   void NoteDue(const ChainName& name);
+  void Add(const ParkRecord& record, const ChainName& chain);
   void End(int64_t offset);
 
   std::map<int64_t, Entry> entries_;

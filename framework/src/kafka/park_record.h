@@ -20,18 +20,18 @@ namespace oncemq {
 enum class ParkKind : uint8_t {
   // Entries.
   kParked,
-  kFollows,  // an earlier message of its key was parked
-  kPassed,   // handled without an id; without a body
-  // What became of an entry, from the owner of the partition.
+  kFollows,  // a parked message of its key
+  kPassed,   // handled without an id, and without a body here
+  // The outcome of an entry, by the owner of the partition.
   kAgain,  // redriven, and refused again
   kEnded,  // redriven, and done
   kDropped,
-  // An owner has begun: the records of earlier ones that come after it count for nothing.
+  // An owner has begun. Later records of earlier owners count for nothing.
   kOwner,
   // Commands, from a tool.
   kRedrive,
   kDrop,
-  kCancel,  // the redrives of a run that have not begun
+  kCancel,  // the redrives of a run, before they begin
 };
 std::string_view ToString(ParkKind kind);
 constexpr bool IsEntry(ParkKind kind) {
@@ -41,7 +41,7 @@ constexpr bool IsEntry(ParkKind kind) {
 struct ParkRecord {
   ParkKind kind = ParkKind::kParked;
   int64_t place = 0;    // in the park topic
-  int64_t offset = -1;  // of its message in the source; -1: none
+  int64_t offset = -1;  // of its message in the source, or -1
   OwnerEpoch owner = 0;
   bool first = false;  // no owner had come as far before
   uint32_t attempts = 0;
@@ -52,13 +52,13 @@ struct ParkRecord {
 
 using ParkHeaders = std::vector<std::pair<std::string, std::optional<std::string>>>;
 
-// Nothing: it is not ours. `own` gets the headers of its message.
+// Nothing for a foreign record. `own` gets the headers of its message.
 std::optional<ParkRecord> ReadParkRecord(const rd_kafka_message_t& record,
                                          ParkHeaders* own = nullptr);
 
-// The headers of an entry, behind those of its message.
+// The headers of an entry, to stand after the message's own.
 ParkHeaders EntryHeaders(const ParkRecord& record, const Message& message, std::string_view group);
-// Those of any other record.
+// The headers of any other record.
 ParkHeaders OtherHeaders(const ParkRecord& record);
 
 }  // namespace oncemq

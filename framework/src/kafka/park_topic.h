@@ -58,19 +58,19 @@ class ParkTopic final : public OutcomeLog {
     ParkRecord record;
   };
   Status RecordCommands(std::span<const Command> commands);
-  // An owner begins: from here on the records of earlier ones count for nothing. All that is
-  // written under its later ownerships, within the assignment, has this one.
+  // An owner begins. From here on the records of earlier owners count for nothing. Within the
+  // assignment, records under its later ownerships name this one.
   Status RecordOwner(const PartitionName& name, OwnerEpoch owner);
-  // Of the last record of ours in the partition; -1: there was none.
+  // The place of our last record in the partition, or -1.
   int64_t LastPlace(const PartitionName& name) const;
-  // So many messages of the partition are parked.
+  // So many messages of the partition are parked by now.
   void NoteParked(const PartitionName& name, size_t messages);
 
  private:
   ParkTopic(const RuntimeOptions& options, ClientPtr producer);
 
   struct Partition {
-    std::set<OwnerEpoch> owners;  // that have begun here, the latest ones
+    std::set<OwnerEpoch> owners;  // the latest ones to begin here
     int64_t last_place = -1;
     size_t parked = 0;
   };

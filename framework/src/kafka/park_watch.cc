@@ -75,7 +75,7 @@ Result<ParkedMessages> ParkWatch::Begin(PartitionId id, OwnerEpoch owner, int64_
   for (auto entry = entries.lower_bound(frontier); entry != entries.end(); ++entry) {
     parked.offsets.push_back(entry->first);
   }
-  // No commit shows them as finished yet, and the window knows nothing of one that followed.
+  // No commit shows them as finished yet, and the window does not know a follower.
   const auto& dropped = partition.book.dropped();
   parked.offsets.insert(parked.offsets.end(), dropped.begin(), dropped.end());
   return parked;
@@ -131,7 +131,7 @@ void ParkWatch::TakeBack(const DetachedMessage& message) {
   }
 }
 
-// Before that, a message that was refused again looks due.
+// Before that, a message looks due after another refusal.
 bool ParkWatch::Knows(const Partition& partition) const {
   return partition.ready && partition.book.next() > topic_.LastPlace(partition.name);
 }
@@ -180,7 +180,7 @@ bool ParkWatch::TailNew() {
   return true;
 }
 
-// Not under the mutex: the broker answers in its own time.
+// Not under the mutex, since the broker answers in its own time.
 void ParkWatch::BeginNew() {
   std::vector<std::pair<PartitionName, OwnerEpoch>> owners;
   {

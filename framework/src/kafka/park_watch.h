@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// ParkWatch: reads the park topics of the partitions that this member owns, on a thread of its own.
-// So an owner knows its parked keys before it handles anything, hears commands whichever host they
-// come from, and has the messages of a redrive at hand.
+// ParkWatch: reads the park topics of this member's partitions, on a thread of its own. So an owner
+// knows its parked keys before the first message, hears the commands of all hosts, and has the
+// messages of a redrive at hand.
 //
-// **Promise:** Begin() answers once the record of this owner has been read back, so with all that
-// was there before. Messages of a key are handed out in the order of their parking, each once until
-// it is taken back.
+// **Promise:** Begin() answers after the owner record of this member and all before it were read.
+// A key is handed out in the order of its parking. Each message is handed out once until it is taken
+// back.
 //
 // **Failure:** a broker that does not answer is asked again; Begin() says why it waits.
 //

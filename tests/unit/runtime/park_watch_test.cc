@@ -10,7 +10,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "oncemq/base/hash.h"
@@ -144,11 +143,9 @@ TEST_F(ParkWatchTest, NothingIsHandedOutBeforeTheOwnRecordsAreReadBack) {
   ASSERT_TRUE(Eventually(seconds(20), [&] { return Rang(); }));
   constexpr int16_t kFetch = 1;
   cluster_.AnswerNext(kFetch, std::vector<int>(4, RD_KAFKA_RESP_ERR_KAFKA_STORAGE_ERROR));
-  std::this_thread::sleep_for(milliseconds(700));  // a fetch that was under way is over
+  EXPECT_FALSE(Eventually(milliseconds(700), [] { return false; })) << "the last fetch is over";
   Command(ParkKind::kAgain, 4);
-  EXPECT_THAT(Take(), IsEmpty());
-  std::this_thread::sleep_for(seconds(3));
-  EXPECT_THAT(Take(), IsEmpty()) << "it was refused again";
+  EXPECT_FALSE(Eventually(seconds(3), [&] { return !Take().empty(); })) << "it was refused again";
 }
 
 }  // namespace

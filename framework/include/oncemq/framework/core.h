@@ -116,7 +116,7 @@ struct RedrivenArrival : Arrival {
 // The messages of a partition in its park topic.
 struct ParkedMessages {
   std::vector<std::pair<uint64_t, uint32_t>> keys;  // hash as in Arrival, and number of messages
-  std::vector<int64_t> offsets;  // from the frontier on, with those that were dropped
+  std::vector<int64_t> offsets;                     // from the frontier on, dropped ones too
 };
 
 // A delivery whose message is to be copied, and then the copy.

@@ -53,8 +53,8 @@ struct ParkedEntry {
   std::string id;
   std::string why;
   uint32_t attempts = 0;
-  uint32_t redrives = 0;   // after which it was refused again
-  int64_t head = 0;        // the first one of its key, which the others follow
+  uint32_t redrives = 0;   // with another refusal at the end
+  int64_t head = 0;        // the first one of its key; the others follow it
   bool redriving = false;  // its key, at present
   std::optional<std::string> key;
   std::optional<std::string> value;
@@ -67,13 +67,13 @@ struct ParkedEntry {
 Status ReadParked(const RuntimeOptions& options, milliseconds within,
                   const std::function<bool(const ParkedEntry&)>& take);
 
-// What is to become of parked messages. The owner of their partition does it, on whatever host; the
-// command is a record of the park topic.
+// A change of parked messages. The command is a record of the park topic, and the owner of the
+// partition carries it out, on any host.
 struct ParkCommand {
   enum class Kind : uint8_t {
-    kRedrive,  // the head and all that follow it are run, in order, through the window
-    kDrop,     // the message is given up; those of its key stay
-    kCancel,   // the redrives of the run end with what is in hand
+    kRedrive,  // runs the head and its followers, in order, through the window
+    kDrop,     // gives the message up; the others of its key stay
+    kCancel,   // ends the redrives of the run after the messages in hand
   };
   Kind kind = Kind::kRedrive;
   std::string run;            // names this run
@@ -82,14 +82,14 @@ struct ParkCommand {
 
 struct ParkProgress {
   uint64_t commands = 0;       // sent so far
-  uint64_t ended = 0;          // messages that were done, or dropped
-  uint64_t refused_again = 0;  // heads; those that follow them stay
+  uint64_t ended = 0;          // messages, done or dropped
+  uint64_t refused_again = 0;  // heads; their followers stay
   uint64_t open = 0;           // commands without an outcome
 };
 
-// Sends a command for each of the messages, and follows what becomes of them: until all have an
-// outcome, nothing has moved for `patience`, or `stop` is requested. Commands without an outcome
-// stay in force. kRedrive is for heads, and kCancel for one message of each partition.
+// Sends a command for each of the messages, and follows their outcomes. It ends with the last
+// outcome, after `patience` without any, or on `stop`. Commands without an outcome stay in force.
+// kRedrive is for heads, and kCancel for one message of each partition.
 Result<ParkProgress> CommandParked(const RuntimeOptions& options, const ParkCommand& command,
                                    std::span<const ParkedEntry> messages, milliseconds patience,
                                    const std::stop_token& stop);

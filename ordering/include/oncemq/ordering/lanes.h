@@ -82,8 +82,8 @@ class LaneTable {
     lane.tail = node;
   }
 
-  // Puts the node before all others of its key but the present run and the nodes right after it with
-  // stays(node).
+  // Puts the node after the present run of its key and the nodes with stays(node) next to it, and
+  // before all others.
   template <class Stays>
   void Insert(uint64_t hash, uint32_t node, uint32_t group, Stays stays) {
     const uint32_t index = FindOrCreate(hash, group);
