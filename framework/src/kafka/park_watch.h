@@ -3,9 +3,9 @@
 // knows its parked keys before the first message, hears the commands of all hosts, and has the
 // messages of a redrive at hand.
 //
-// **Promise:** Begin() answers after the owner record of this member and all before it were read.
-// A key is handed out in the order of its parking. Each message is handed out once until it is taken
-// back.
+// **Promise:** Begin() answers after the own record of this owner was read back. All earlier records
+// are known by then. Messages of a key are handed out in the order of their parking. Each comes once
+// until it is taken back.
 //
 // **Failure:** a broker that does not answer is asked again; Begin() says why it waits.
 //

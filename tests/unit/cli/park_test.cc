@@ -60,8 +60,8 @@ class ParkAgainstKafka : public Command {
   }
   // The heads are the first and the third, the second follows the first.
   void SendThree() {
-    const auto now = microseconds(SystemClock::Instance().Wall().micros);
-    const auto before = std::chrono::duration_cast<milliseconds>(now - 2h).count();
+    const auto now = std::chrono::microseconds(SystemClock::Instance().Wall().micros);
+    const auto before = std::chrono::duration_cast<std::chrono::milliseconds>(now - 2h).count();
     Send({.key = "k", .value = "1", .headers = {{"kind", "old"}}, .timestamp_ms = before});
     Send({.key = "k", .value = "2", .headers = {{"message-id", "k1"}}});
     Send({.key = "l", .value = "3", .headers = {{"kind", "new"}}});
