@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // ParkWatch: reads the park topics of this member's partitions, on a thread of its own. So an owner
-// knows its parked keys before the first message, hears the commands of all hosts, and has the
+// knows its parked keys before the first message. It hears the commands of all hosts, and has the
 // messages of a redrive at hand.
 //
-// **Promise:** Begin() answers after the own record of this owner was read back. All earlier records
-// are known by then. Messages of a key are handed out in the order of their parking. Each comes once
-// until it is taken back.
+// **Promise:** Begin() answers after the own record of this owner was read back. So all records
+// before it are known. Messages of a key are handed out in the order of their parking. Each comes
+// once until it is taken back.
 //
 // **Failure:** a broker that does not answer is asked again; Begin() says why it waits.
 //

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "command_fixture.h"
+#include "oncemq/base/clock.h"
 #include "support/kafka_admin.h"
 #include "support/kafka_broker.h"
 #include "support/test_producer.h"
@@ -60,7 +61,7 @@ class ParkAgainstKafka : public Command {
   }
   // The heads are the first and the third, the second follows the first.
   void SendThree() {
-    const auto now = std::chrono::microseconds(SystemClock::Instance().Wall().micros);
+    const auto now = std::chrono::microseconds(oncemq::SystemClock::Instance().Wall().micros);
     const auto before = std::chrono::duration_cast<std::chrono::milliseconds>(now - 2h).count();
     Send({.key = "k", .value = "1", .headers = {{"kind", "old"}}, .timestamp_ms = before});
     Send({.key = "k", .value = "2", .headers = {{"message-id", "k1"}}});
