@@ -18,6 +18,12 @@ uint64_t JitterSeed(const BatchItem& item) {
 
 constexpr std::string_view kFollows = "an earlier message of its key is parked";
 
+// The window lets it not run, and it is not done.
+bool IsRefusal(ClaimVerdict verdict, bool redriven) {
+  return verdict == ClaimVerdict::kConflict || verdict == ClaimVerdict::kOutsideWindow ||
+         verdict == ClaimVerdict::kIncomplete || (verdict == ClaimVerdict::kAttached && redriven);
+}
+
 std::string GaveUp(uint32_t attempts, std::string_view why) {
   std::string text = "gave up after " + std::to_string(attempts);
   text += attempts == 1 ? " attempt" : " attempts";
@@ -120,7 +126,13 @@ size_t BatchMachine::LaneEnd(size_t i) const {
 void BatchMachine::JudgeLane(size_t begin, size_t end) {
   for (size_t i = begin; i < end; i++) {
     bool goes_on = true;
-    if (progress_[i].part == Part::kClaim) {
+    const bool claims = progress_[i].part == Part::kClaim;
+    if (claims && policy_.reject == RejectPolicy::kPark && i > begin &&
+        IsRefusal(answers_[progress_[i].request].answer, items_[i].redriven)) {
+      // Parked now, it would go before an earlier one of its key. At the head it asks again.
+      Settle(i, DeliveryFate::kWithdrawn);
+      goes_on = false;
+    } else if (claims) {
       goes_on = Judge(i);
     } else if (progress_[i].part == Part::kSettled) {
       const DeliveryFate fate = settlements_[i].fate;

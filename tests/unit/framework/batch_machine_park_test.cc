@@ -71,6 +71,51 @@ TEST_F(BatchMachinePark, OneThatFollowsGivesAnEarlierClaimBackFirst) {
   }
 }
 
+// Parked at once, it would have the first one follow it.
+TEST_F(BatchMachinePark, ARefusalOfTheWindowWaitsForTheEarlierMessagesOfItsKey) {
+  for (const ClaimVerdict refusal :
+       {ClaimVerdict::kConflict, ClaimVerdict::kOutsideWindow, ClaimVerdict::kIncomplete}) {
+    Add(1, "x");
+    Add(1, "y");
+    Start();
+    Claim({ClaimVerdict::kGranted, refusal});
+    EXPECT_THAT(Handle({{"x", Retry{}}}), ElementsAre("x"));
+    EXPECT_THAT(Release(), ElementsAre("x"));
+    EXPECT_EQ(FateOf(0), DeliveryFate::kRetry);
+    EXPECT_EQ(FateOf(1), DeliveryFate::kWithdrawn);
+    Add(1, "y");
+    Start();
+    Claim({refusal});
+    EXPECT_THAT(Handle(), ElementsAre());
+    EXPECT_THAT(Kinds(), ElementsAre(RecordKind::kRefused));
+    machine_->Journaled({}, 0);
+    EXPECT_EQ(FateOf(0), DeliveryFate::kParked);
+  }
+}
+
+TEST_F(BatchMachinePark, ARefusalOfTheWindowWaitsForAnEarlierEffectThatMayBeLost) {
+  Use(Parking(Level::kAtomic));
+  Add(1, "x");
+  Add(1, "y");
+  Start();
+  Claim({ClaimVerdict::kGranted, ClaimVerdict::kConflict});
+  Handle();
+  ASSERT_EQ(machine_->step(), BatchStep::kComplete);
+  machine_->Completed(kLostReply);
+  EXPECT_EQ(machine_->step(), BatchStep::kSettled);
+  EXPECT_EQ(FateOf(1), DeliveryFate::kWithdrawn);
+}
+
+TEST_F(BatchMachinePark, ARedrivenCopyOfAnotherParkedMessageWaitsForTheEarlierOnes) {
+  Redriven(1, "x", 41);
+  Redriven(1, "y", 42);
+  Start();
+  Claim({ClaimVerdict::kGranted, ClaimVerdict::kAttached});
+  EXPECT_THAT(Handle({{"x", Retry{}}}), ElementsAre("x"));
+  EXPECT_THAT(Release(), ElementsAre("x"));
+  EXPECT_EQ(FateOf(1), DeliveryFate::kWithdrawn);
+}
+
 TEST_F(BatchMachinePark, AFullTopicStopsThePartition) {
   Add(1, "y").follows = true;
   Start();
