@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "command_fixture.h"
-#include "oncemq/base/clock.h"
 #include "support/kafka_admin.h"
 #include "support/kafka_broker.h"
 #include "support/test_producer.h"
@@ -61,9 +60,8 @@ class ParkAgainstKafka : public Command {
   }
   // The heads are the first and the third, the second follows the first.
   void SendThree() {
-    const auto now = std::chrono::microseconds(oncemq::SystemClock::Instance().Wall().micros);
-    const auto before = std::chrono::duration_cast<std::chrono::milliseconds>(now - 2h).count();
-    Send({.key = "k", .value = "1", .headers = {{"kind", "old"}}, .timestamp_ms = before});
+    constexpr int64_t kBefore = 1'600'000'000'000;
+    Send({.key = "k", .value = "1", .headers = {{"kind", "old"}}, .timestamp_ms = kBefore});
     Send({.key = "k", .value = "2", .headers = {{"message-id", "k1"}}});
     Send({.key = "l", .value = "3", .headers = {{"kind", "new"}}});
   }
