@@ -167,8 +167,10 @@ Result<ClientPtr> OpenClient(const RuntimeOptions& options, const ClientFacts& f
 
 Result<ClientPtr> OpenObserver(const RuntimeOptions& options) {
   Properties properties = Connection(options);
-  properties.emplace_back("isolation.level", "read_uncommitted");
-  properties.emplace_back("allow.auto.create.topics", "false");
+  properties.insert(properties.end(), {{"isolation.level", "read_uncommitted"},
+                                       {"allow.auto.create.topics", "false"},
+                                       // Of each partition, and one may read many.
+                                       {"queued.max.messages.kbytes", "1024"}});
   return Open(RD_KAFKA_CONSUMER, properties, ConnectionOnly(options.kafka.properties), 0);
 }
 

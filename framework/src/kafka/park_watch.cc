@@ -111,6 +111,7 @@ void ParkWatch::Read(PartitionId id, uint32_t most, const std::function<bool(int
     if (!finished(one.offset)) {
       return;
     }
+    partition.held_bytes -= one.record->len;
     if (!partition.book.Wants(one.offset)) {
       partition.book.TakeBack(one.offset);
       continue;
@@ -263,7 +264,7 @@ bool ParkWatch::Scan() {
   bool any = false;
   for (auto& [id, partition] : partitions_) {
     const auto due = partition.book.FirstDue();
-    if (!Knows(partition) || partition.held.size() >= kHeld) {
+    if (!Knows(partition) || partition.full()) {
       any |= partition.scan != nullptr;
     } else if (!due) {
       StopScan(partition);
@@ -289,7 +290,7 @@ bool ParkWatch::Scan() {
 
 void ParkWatch::ScanPartition(Partition& partition) {
   bool found = false;
-  while (partition.held.size() < kHeld) {
+  while (!partition.full()) {
     RecordPtr record(rd_kafka_consume_queue(partition.scan.get(), 0));
     if (record == nullptr) {
       break;
@@ -303,6 +304,7 @@ void ParkWatch::ScanPartition(Partition& partition) {
       continue;
     }
     const ParkBook::Entry& entry = partition.book.entries().at(due->offset);
+    partition.held_bytes += record->len;
     partition.held.push_back({.record = std::move(record),
                               .offset = due->offset,
                               .drop = due->drop,

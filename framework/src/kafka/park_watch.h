@@ -9,7 +9,8 @@
 //
 // **Failure:** a broker that does not answer is asked again; Begin() says why it waits.
 //
-// **Limits:** kHeld messages of a partition at a time, and the books.
+// **Limits:** kHeld messages of a partition at a time, or the one that reaches kHeldBytes, and the
+// books.
 //
 // **Thread safety:** belongs to the poll thread.
 #pragma once
@@ -36,6 +37,7 @@ namespace oncemq {
 class ParkWatch final : public ParkedSource {
  public:
   static constexpr size_t kHeld = 256;
+  static constexpr size_t kHeldBytes = 4 << 20;
 
   // All outlive it. `wake` is rung when there is something to take.
   ParkWatch(const RuntimeOptions& options, ParkTopic& topic, MessageReader& reader,
@@ -70,6 +72,8 @@ class ParkWatch final : public ParkedSource {
     QueuePtr scan;  // nullptr: nothing is read for a redrive
     int64_t scan_at = 0;
     std::deque<Redriven> held;
+    size_t held_bytes = 0;
+    bool full() const { return held.size() >= kHeld || held_bytes >= kHeldBytes; }
   };
 
   void Work();
