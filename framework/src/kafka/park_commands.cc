@@ -115,7 +115,8 @@ class Follower {
       return true;
     }
     const auto ours = chains_.find({name, *chain});
-    const bool again = before->kind == ParkKind::kAgain;
+    // Not by the word of an earlier owner.
+    const bool again = before->kind == ParkKind::kAgain && book.chains().at(*chain).command < 0;
     if (ours == chains_.end() || (!gone && !again)) {
       return false;
     }
