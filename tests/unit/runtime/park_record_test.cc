@@ -67,10 +67,12 @@ TEST_F(ParkRecords, ThoseOfAToolHaveNeitherOffsetNorOwnerUnlessTheySaySo) {
 }
 
 TEST_F(ParkRecords, AMessageThatWasParkedBeforeKeepsTheHeadersOfThat) {
-  ParkHeaders own = EntryHeaders(
-      {.kind = ParkKind::kFollows, .owner = 2, .first = true, .attempts = 9, .id = "earlier"},
-      SourceMessage(), "other");
-  own.emplace_back("twice", "1");
+  ParkHeaders own{{"twice", "1"}};
+  for (auto& header : EntryHeaders(
+           {.kind = ParkKind::kFollows, .owner = 2, .first = true, .attempts = 9, .id = "earlier"},
+           SourceMessage(), "other")) {
+    own.push_back(std::move(header));
+  }
   own.emplace_back("twice", std::nullopt);
   own.emplace_back("empty", "");
   ParkHeaders all = own;

@@ -88,6 +88,7 @@ TEST_F(RedrivesTest, NothingIsReadBeforeTheParkedKeysAreKnown) {
   script.Assign(0);
   ASSERT_TRUE(AskedAgain(script));
   EXPECT_EQ(script.seen().held, 0u);
+  EXPECT_THAT(handled(), IsEmpty());
   EXPECT_THAT(loop.Now().partitions.front().waiting, HasSubstr(kNotRead.message));
   script.AnswerParked(One("k"));
   EXPECT_TRUE(Holds([&] { return Committed(script.seen(), 0) == 2; }));
