@@ -169,7 +169,7 @@ Result<ClientPtr> OpenObserver(const RuntimeOptions& options) {
   Properties properties = Connection(options);
   properties.insert(properties.end(), {{"isolation.level", "read_uncommitted"},
                                        {"allow.auto.create.topics", "false"},
-                                       // Of each partition, and one may read many.
+                                       // Many partitions may be read at once.
                                        {"queued.max.messages.kbytes", "1024"}});
   return Open(RD_KAFKA_CONSUMER, properties, ConnectionOnly(options.kafka.properties), 0);
 }

@@ -9,8 +9,7 @@
 //
 // **Failure:** a broker that does not answer is asked again; Begin() says why it waits.
 //
-// **Limits:** kHeld messages of a partition at a time, or the one that reaches kHeldBytes, and the
-// books.
+// **Limits:** the books, and kHeld messages of each partition, but no more after kHeldBytes.
 //
 // **Thread safety:** belongs to the poll thread.
 #pragma once
