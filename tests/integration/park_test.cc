@@ -253,6 +253,40 @@ TEST_F(KafkaPark, ADroppedMessageDoesNotComeBackUnderTheNextOwner) {
   EXPECT_TRUE(Parked().empty());
 }
 
+// Its window is its own, so it does not tell the member that it is no owner any more. Then the
+// member becomes the owner again, and no commit shows the message.
+TEST_F(KafkaPark, AMessageIsNotLostWhoseRecordCameAfterTheNextOwner) {
+  CreateTopic(1);
+  CreatePark();
+  std::map<int32_t, CommittedOffset> shown;
+  TestProducer producer(bootstrap_);
+  {
+    const Handler handler = [&](const Message&, Context&) -> Outcome {
+      const std::string owner = std::to_string(SystemClock::Instance().Wall().micros);
+      TestProducer next_owner(bootstrap_);
+      next_owner.Send({.topic = topic_ + ".park",
+                       .partition = 0,
+                       .headers = {{"oncemq-park", "1 owner"}, {"oncemq-park-owner", owner}}});
+      next_owner.Flush();
+      return Reject{"not a payment"};
+    };
+    RunningMember member(Parking(), window_.get(), handler);
+    ASSERT_TRUE(Eventually(seconds(30), [&] { return CommittedAt() == 0; }));
+    shown = admin_->Committed(group_, topic_);
+    SendOne(producer, "x", "k", "1");
+    producer.Flush();
+    ASSERT_TRUE(Eventually(seconds(30), [&] { return CommittedAt() == 1; }));
+    EXPECT_TRUE(Parked().empty()) << "its record counts";
+  }
+  ASSERT_TRUE(admin_->WaitUntilEmpty(group_, seconds(20)));
+  admin_->Commit(group_, topic_, shown);
+  RunningMember member(Parking(), window_.get(), Picky());
+  ASSERT_TRUE(Eventually(seconds(30), [&] { return CommittedAt() == 1; }));
+  member.Stop();
+  ASSERT_EQ(Parked().size(), 1u);
+  EXPECT_EQ(Parked()[0].id, "x");
+}
+
 TEST_F(KafkaPark, ACommandWaitsForAnOwnerAndACancelledOneDoesNotCome) {
   CreateTopic(1);
   CreatePark();

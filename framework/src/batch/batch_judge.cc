@@ -18,10 +18,19 @@ uint64_t JitterSeed(const BatchItem& item) {
 
 constexpr std::string_view kFollows = "an earlier message of its key is parked";
 
+// A former owner has parked it, and recorded it after the next one had begun. The window is not
+// asked about a message on record (rule 40).
+bool LacksItsRecord(const ClaimAnswer& answer, const BatchItem& item) {
+  return answer.attached == MarkerState::kParked && answer.entry == ParkTopicEntry(item.at);
+}
+
 // The window lets it not run, and it is not done.
-bool IsRefusal(ClaimVerdict verdict, bool redriven) {
-  return verdict == ClaimVerdict::kConflict || verdict == ClaimVerdict::kOutsideWindow ||
-         verdict == ClaimVerdict::kIncomplete || (verdict == ClaimVerdict::kAttached && redriven);
+bool IsRefusal(const ClaimAnswer& answer, const BatchItem& item) {
+  return answer.answer == ClaimVerdict::kConflict ||
+         answer.answer == ClaimVerdict::kOutsideWindow ||
+         answer.answer == ClaimVerdict::kIncomplete ||
+         (answer.answer == ClaimVerdict::kAttached &&
+          (item.redriven || LacksItsRecord(answer, item)));
 }
 
 std::string GaveUp(uint32_t attempts, std::string_view why) {
@@ -128,7 +137,7 @@ void BatchMachine::JudgeLane(size_t begin, size_t end) {
     bool goes_on = true;
     const bool claims = progress_[i].part == Part::kClaim;
     if (claims && policy_.reject == RejectPolicy::kPark && i > begin &&
-        IsRefusal(answers_[progress_[i].request].answer, items_[i].redriven)) {
+        IsRefusal(answers_[progress_[i].request], items_[i])) {
       // Parked now, it would go before an earlier one of its key. At the head it asks again.
       Settle(i, DeliveryFate::kWithdrawn);
       goes_on = false;
@@ -163,6 +172,9 @@ bool BatchMachine::Judge(size_t i) {
     case ClaimVerdict::kAttached:
       if (items_[i].redriven) {
         return Refuse(i, "its id is parked with another message", policy_.reject);
+      }
+      if (policy_.reject == RejectPolicy::kPark && LacksItsRecord(answer, items_[i])) {
+        return Refuse(i, "refused by an owner whose record came too late", policy_.reject);
       }
       Settle(i, FateOnRecord(policy_.reject));
       settlements_[i].attached = true;

@@ -116,6 +116,24 @@ TEST_F(BatchMachinePark, ARedrivenCopyOfAnotherParkedMessageWaitsForTheEarlierOn
   EXPECT_EQ(FateOf(1), DeliveryFate::kWithdrawn);
 }
 
+TEST_F(BatchMachinePark, AMessageThatIsParkedWithoutARecordIsRecordedAgain) {
+  for (const uint64_t entry : {42u, 41u}) {
+    Add(1, "x").at = {0, 0, 41};
+    Start();
+    ASSERT_EQ(machine_->step(), BatchStep::kClaim);
+    machine_->claim_answers()[0] = {
+        .answer = ClaimVerdict::kAttached, .entry = entry, .attached = MarkerState::kParked};
+    machine_->Claimed({});
+    EXPECT_THAT(Handle(), ElementsAre());
+    if (entry == 42) {
+      EXPECT_THAT(Kinds(), ElementsAre(RecordKind::kRefused));
+      machine_->Journaled({}, 0);
+    }
+    EXPECT_EQ(FateOf(0), DeliveryFate::kParked);
+    EXPECT_EQ(machine_->settlements()[0].attached, entry != 42);
+  }
+}
+
 TEST_F(BatchMachinePark, AFullTopicStopsThePartition) {
   Add(1, "y").follows = true;
   Start();
