@@ -80,7 +80,11 @@ int Main(char** words) {
   sigaddset(&signals, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   const Level level = std::string(words[7]) == "atomic" ? Level::kAtomic : Level::kGuarded;
-  const auto window = OpenWindow(words[6], words[2], level);
+  auto window = OpenWindow(words[6], words[2], level);
+  for (int tries = 0; !window && tries < 60; tries++) {  // the machine may be busy
+    SleepFor(milliseconds(500));
+    window = OpenWindow(words[6], words[2], level);
+  }
   if (!window) {
     std::fprintf(stderr, "%s\n", ToString(window.error()).c_str());
     return 3;
