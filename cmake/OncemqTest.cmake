@@ -111,3 +111,13 @@ function(oncemq_fuzz)
   endif()
   add_dependencies(fuzz fuzz_${arg_NAME})
 endfunction()
+
+# oncemq_kafka_version(<target>): tells kafka_broker.cc of which version scripts/kafka-fetch has the
+# jars.
+function(oncemq_kafka_version target)
+  set(pom ${PROJECT_SOURCE_DIR}/tests/support/kafka/pom.xml)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${pom})
+  file(STRINGS ${pom} version REGEX "<kafka.version>")
+  string(REGEX REPLACE ".*<kafka.version>(.*)</kafka.version>.*" "\\1" version "${version}")
+  target_compile_definitions(${target} PRIVATE ONCEMQ_KAFKA_VERSION="${version}")
+endfunction()

@@ -13,6 +13,7 @@
 #include "support/kafka_admin.h"
 #include "support/kafka_broker.h"
 #include "support/log_file.h"
+#include "support/require_backend.h"
 #include "support/test_producer.h"
 
 namespace oncemq::testing {

@@ -9,6 +9,7 @@
 #include "crash_storm.h"
 #include "seeded_rounds.h"
 #include "support/kafka_broker.h"
+#include "support/require_backend.h"
 
 namespace oncemq::testing {
 namespace {

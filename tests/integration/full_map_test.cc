@@ -18,6 +18,7 @@
 #include "support/kafka_admin.h"
 #include "support/kafka_broker.h"
 #include "support/power/power_loss.h"
+#include "support/require_backend.h"
 #include "support/temp_dir.h"
 #include "support/test_producer.h"
 

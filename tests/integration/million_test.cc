@@ -11,6 +11,7 @@
 
 #include "crash_storm.h"
 #include "support/kafka_broker.h"
+#include "support/require_backend.h"
 
 namespace oncemq::testing {
 namespace {

@@ -11,6 +11,7 @@
 
 #include "support/kafka_broker.h"
 #include "support/process.h"
+#include "support/require_backend.h"
 #include "support/temp_dir.h"
 
 namespace oncemq::testing {

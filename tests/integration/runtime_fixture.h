@@ -21,6 +21,7 @@
 #include "support/eventually.h"
 #include "support/kafka_admin.h"
 #include "support/kafka_broker.h"
+#include "support/require_backend.h"
 #include "support/temp_dir.h"
 #include "support/test_producer.h"
 

@@ -4,6 +4,7 @@
 
 #include "storm.h"
 #include "support/kafka_broker.h"
+#include "support/require_backend.h"
 
 namespace oncemq::testing {
 namespace {

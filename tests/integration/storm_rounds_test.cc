@@ -8,6 +8,7 @@
 #include "seeded_rounds.h"
 #include "storm.h"
 #include "support/kafka_broker.h"
+#include "support/require_backend.h"
 
 namespace oncemq::testing {
 namespace {

@@ -22,7 +22,6 @@
 
 #include "loopback_port.h"
 #include "process.h"
-#include "require_backend.h"
 #include "temp_dir.h"
 
 namespace oncemq::testing {
@@ -104,4 +103,5 @@ class SharedKafka {
 
 }  // namespace oncemq::testing
 
+// In a test, with require_backend.h.
 #define ONCEMQ_REQUIRE_KAFKA() ONCEMQ_REQUIRE_BACKEND(::oncemq::testing::KafkaBroker::Missing())

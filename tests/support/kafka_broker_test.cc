@@ -11,6 +11,7 @@
 #include "eventually.h"
 #include "kafka_admin.h"
 #include "rdkafka_handle.h"
+#include "require_backend.h"
 #include "test_producer.h"
 #include "topic_reader.h"
 

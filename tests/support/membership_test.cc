@@ -11,6 +11,7 @@
 #include "kafka_broker.h"
 #include "oncemq/base/clock.h"
 #include "rdkafka_handle.h"
+#include "require_backend.h"
 
 namespace oncemq::testing {
 namespace {
