@@ -225,10 +225,19 @@ def script(tier, path, *arguments, count=count_script, needs=("build dev",), **m
                 needs=needs, **more)]
 
 
-def demo_redis():
-    jobs = script("demo", "scripts/demo", "redis", "--report", "build/demo-redis-report.html",
-                  count=count_demo, quarters=2, needs=("build release",))
-    return [dataclasses.replace(job, name="demo redis") for job in jobs]
+def demo(story, *arguments, **more):
+    jobs = script("demo", "scripts/demo", *story, *arguments, count=count_demo, quarters=2, **more)
+    return [dataclasses.replace(job, name=" ".join(["demo", *story])) for job in jobs]
+
+
+def demos(full):
+    built = ("build release",)
+    jobs = [build("demo", "release", "demo", *(["failures_demo"] if full else [])),
+            *demo([], needs=built)]
+    if full:
+        jobs += demo(["redis"], "--report", "build/demo-redis-report.html", needs=built)
+        jobs += demo(["failures"], needs=(*built, "kafka-fetch"), kind="kafka")
+    return jobs
 
 
 def sanitized(tier, one_of):
@@ -267,10 +276,7 @@ def tiers(options):
         "sim": lambda: programs("sim", "dev", ["sim"], seeds),
         "model": lambda: script("model", "scripts/model", quarters=8, timeout=900),
         "kafka-gate": lambda: programs("kafka-gate", "dev", ["kafka-gate"]),
-        "demo": lambda: [build("demo", "release", "demo"),
-                         *script("demo", "scripts/demo", count=count_demo, quarters=2,
-                                 needs=("build release",)),
-                         *(demo_redis() if options.full else [])],
+        "demo": lambda: demos(options.full),
         "servers": lambda: programs("servers", "dev", ["servers"]),
         "kafka": lambda: programs("kafka", "dev", ["kafka"], rounds),
         "later": lambda: programs("later", "dev", ["later"]),
