@@ -11,6 +11,7 @@
 #include "support/kafka_broker.h"
 #include "support/postgres_server.h"
 #include "support/redis_server.h"
+#include "support/require_backend.h"
 
 namespace oncemq::testing {
 

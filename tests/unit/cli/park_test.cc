@@ -13,6 +13,7 @@
 #include "command_fixture.h"
 #include "support/kafka_admin.h"
 #include "support/kafka_broker.h"
+#include "support/require_backend.h"
 #include "support/test_producer.h"
 
 namespace oncemq {
