@@ -88,6 +88,9 @@ void ParkWatch::End(PartitionId id) {
     return;
   }
   Partition& partition = found->second;
+  for (const int64_t offset : partition.given) {
+    former_.insert({id, offset});
+  }
   StopScan(partition);
   if (partition.tailed) {
     const TopicPtr handle(
@@ -116,6 +119,7 @@ void ParkWatch::Read(PartitionId id, uint32_t most, const std::function<bool(int
       partition.book.TakeBack(one.offset);
       continue;
     }
+    partition.given.insert(one.offset);
     RedrivenArrival& arrival = arrivals.emplace_back();
     reader_.ReadParked(one.record.get(), arrival);
     arrival.drop = one.drop;
@@ -127,8 +131,16 @@ void ParkWatch::Read(PartitionId id, uint32_t most, const std::function<bool(int
 
 void ParkWatch::TakeBack(const DetachedMessage& message) {
   MutexLock lock(mutex_);
-  if (Partition* const partition = Find(message.topic(), message.partition())) {
-    partition->book.TakeBack(message.offset());
+  const PartitionId id = table_.Number(message.topic(), message.partition());
+  const auto former = former_.find({id, message.offset()});
+  if (former != former_.end()) {
+    former_.erase(former);
+    return;
+  }
+  const auto found = partitions_.find(id);
+  if (found != partitions_.end()) {
+    found->second.given.erase(message.offset());
+    found->second.book.TakeBack(message.offset());
   }
 }
 
@@ -251,12 +263,27 @@ void ParkWatch::Apply(const rd_kafka_message_t& record) {
     return;  // of an earlier reading
   }
   const auto read = partition->book.Apply(record, options_.null_key);
+  if (read && (read->kind == ParkKind::kAgain || read->kind == ParkKind::kCancel)) {
+    DropUnwanted(*partition);
+  }
   topic_.NoteParked(partition->name, partition->book.entries().size());
   if (!partition->ready && read && read->kind == ParkKind::kOwner &&
       read->owner == partition->owner) {
     partition->ready = true;
     (void)!write(wake_, &kWakeRing, sizeof kWakeRing);
   }
+}
+
+// The next command for their key begins with its head again.
+void ParkWatch::DropUnwanted(Partition& partition) {
+  std::erase_if(partition.held, [&](const Redriven& one) {
+    const bool wanted = partition.book.Wants(one.offset);
+    if (!wanted) {
+      partition.held_bytes -= one.record->len;
+      partition.book.TakeBack(one.offset);
+    }
+    return !wanted;
+  });
 }
 
 // True: there is something to read for a redrive.

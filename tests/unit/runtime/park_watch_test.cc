@@ -67,10 +67,10 @@ class ParkWatchTest : public ParkFixture {
     uint64_t count = 0;
     return read(rings_, &count, sizeof count) == sizeof count;
   }
-  std::vector<int64_t> Take(bool finished = true) {
+  std::vector<int64_t> Take(bool finished = true, uint32_t most = 100) {
     std::vector<RedrivenArrival> arrivals;
     watch_->Read(
-        kId, 100, [&](int64_t) { return finished; }, arrivals);
+        kId, most, [&](int64_t) { return finished; }, arrivals);
     std::vector<int64_t> offsets;
     for (const RedrivenArrival& one : arrivals) {
       offsets.push_back(one.offset);
@@ -133,6 +133,35 @@ TEST_F(ParkWatchTest, WhatWasCancelledMeanwhileIsNotHandedOut) {
   EXPECT_FALSE(Eventually(seconds(1), [&] { return !Take().empty(); }));
   Command(ParkKind::kRedrive, 4);
   EXPECT_THAT(Await(1), ElementsAre(4)) << "it was not lost";
+}
+
+TEST_F(ParkWatchTest, AMessageThatIsHeldSinceAnEarlierCommandDoesNotGoBeforeItsHead) {
+  Park(4);
+  Park(5, ParkKind::kFollows);
+  Begin(7);
+  Command(ParkKind::kRedrive, 4);
+  ASSERT_TRUE(Eventually(seconds(20), [&] { return Take(true, 1).size() == 1; }));
+  Command(ParkKind::kAgain, 4);
+  Command(ParkKind::kRedrive, 4);
+  EXPECT_FALSE(Eventually(milliseconds(500), [&] { return !Take().empty(); })) << "4 is in hand";
+  TakeBack(4);
+  EXPECT_THAT(Await(2), ElementsAre(4, 5));
+}
+
+TEST_F(ParkWatchTest, TheEndOfAFormerDeliveryIsNotThatOfTheNextOne) {
+  Park(4);
+  Begin(7);
+  Command(ParkKind::kRedrive, 4);
+  EXPECT_THAT(Await(1), ElementsAre(4));
+  void* const former = taken_.extract(4).mapped();
+  watch_->End(kId);
+  Begin(8);
+  EXPECT_THAT(Await(1), ElementsAre(4));
+  watch_->TakeBack(*reader_.Redriven(former));
+  reader_.Release(former);
+  EXPECT_FALSE(Eventually(milliseconds(500), [&] { return !Take().empty(); }));
+  TakeBack(4);
+  EXPECT_THAT(Await(1), ElementsAre(4));
 }
 
 // Else a message that was refused again would be handed out once more.
