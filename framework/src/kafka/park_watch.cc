@@ -115,10 +115,6 @@ void ParkWatch::Read(PartitionId id, uint32_t most, const std::function<bool(int
       return;
     }
     partition.held_bytes -= one.record->len;
-    if (!partition.book.Wants(one.offset)) {
-      partition.book.TakeBack(one.offset);
-      continue;
-    }
     partition.given.insert(one.offset);
     RedrivenArrival& arrival = arrivals.emplace_back();
     reader_.ReadParked(one.record.get(), arrival);
