@@ -147,6 +147,8 @@ void BatchMachine::JudgeLane(size_t begin, size_t end) {
       const DeliveryFate fate = settlements_[i].fate;
       goes_on = fate == DeliveryFate::kRestored || fate == DeliveryFate::kSuppressed ||
                 fate == FateOnRecord(policy_.reject);
+    } else if (progress_[i].part == Part::kJournal && !items_[i].follows) {
+      goes_on = policy_.reject != RejectPolicy::kPark;
     }
     if (!goes_on) {
       WithdrawFrom(i + 1, end);
@@ -218,10 +220,26 @@ void BatchMachine::WithdrawFrom(size_t begin, size_t end) {
       case Part::kCopy:
         Settle(i, DeliveryFate::kWithdrawn);
         break;
+      case Part::kJournal:
+        if (policy_.reject == RejectPolicy::kPark) {
+          WithdrawRefusal(i);
+        }
+        break;
       default:
         break;
     }
   }
+}
+
+// A park topic has the messages of a key in their order, so none before an earlier one.
+void BatchMachine::WithdrawRefusal(size_t i) {
+  if (items_[i].stage == Stage::kRejecting) {
+    return Unanswered(i, Stage::kRejecting);
+  }
+  settlements_[i].text.clear();
+  settlements_[i].conflict = false;
+  progress_[i].claimed ? GiveUpClaim(i, DeliveryFate::kWithdrawn)
+                       : Settle(i, DeliveryFate::kWithdrawn);
 }
 
 // Its handler is through, and no marker will ever say so. What a marker can't tell is on record

@@ -40,9 +40,9 @@ void BatchMachine::CollectReleases(Part part) {
   for (size_t i = 0; i < items_.size(); i++) {
     if (progress_[i].part == part) {
       // A release that is repeated is as uncertain as the first one was.
-      const bool touched = part == Part::kRelease
-                               ? items_[i].touched
-                               : settlements_[i].touched && settlements_[i].handled;
+      const bool called = settlements_[i].handled || items_[i].stage == Stage::kRecorded;
+      const bool touched =
+          part == Part::kRelease ? items_[i].touched : settlements_[i].touched && called;
       const bool uncertain = touched && policy_.level == Level::kOpaque;
       const bool failed = part == Part::kRelease ? touched : progress_[i].failed;
       progress_[i].request = static_cast<uint32_t>(releases_.size());

@@ -134,6 +134,50 @@ TEST_F(BatchMachinePark, AMessageThatIsParkedWithoutARecordIsRecordedAgain) {
   }
 }
 
+TEST_F(BatchMachinePark, NothingGoesOnRecordBeforeAnEarlierMessageOfItsKey) {
+  Add(1, "x");
+  Add(1, "y");
+  Start();
+  Claim({ClaimVerdict::kGranted, ClaimVerdict::kConflict});
+  Handle({{"x", Retry{}}});
+  EXPECT_THAT(Release(), ElementsAre("x"));
+  EXPECT_EQ(FateOf(1), DeliveryFate::kWithdrawn);
+  EXPECT_FALSE(machine_->settlements()[1].conflict);
+}
+
+TEST_F(BatchMachinePark, OneThatFollowsWaitsForTheClaimOfTheOneBeforeIt) {
+  Add(1, "x", Stage::kReleasing, false, 7).follows = true;
+  Add(1, "y").follows = true;
+  Start();
+  Release(kLostReply);
+  Handle();
+  EXPECT_EQ(FateOf(0), DeliveryFate::kPending);
+  EXPECT_EQ(FateOf(1), DeliveryFate::kWithdrawn);
+}
+
+TEST_F(BatchMachinePark, OneThatIsRefusedUncalledHoldsBackTheNextOfItsKey) {
+  Add(1, "").text = "the budget is used up";
+  Add(1, "y");
+  Start();
+  Claim({ClaimVerdict::kGranted});
+  EXPECT_THAT(Release(), ElementsAre("y"));
+  EXPECT_THAT(Handle(), ElementsAre());
+  EXPECT_THAT(Kinds(), ElementsAre(RecordKind::kRefused));
+  machine_->Journaled({}, 0);
+  EXPECT_EQ(FateOf(1), DeliveryFate::kWithdrawn);
+}
+
+// Its call belongs to that claim, though an earlier batch made it.
+TEST_F(BatchMachinePark, AClaimThatIsGivenBackAfterItsRecordLeavesItsDoubt) {
+  Use(Parking(Level::kOpaque));
+  Add(1, "x", Stage::kRecorded, false, 7).touched = true;
+  Start();
+  Handle();
+  Park(MarkerChange::kFenced);
+  ASSERT_EQ(machine_->releases().size(), 1u);
+  EXPECT_TRUE(machine_->releases()[0].uncertain);
+}
+
 TEST_F(BatchMachinePark, AFullTopicStopsThePartition) {
   Add(1, "y").follows = true;
   Start();
