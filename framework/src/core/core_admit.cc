@@ -145,16 +145,21 @@ void Core::Impl::AdmitRedriven(PartitionId id, std::span<const RedrivenArrival> 
   for (const RedrivenArrival& arrival : arrivals) {
     const bool refused = arrival.refusal != nullptr && !arrival.drop;
     const Carried carried{.stage = refused ? Stage::kRejecting : Stage::kFresh,
-                          .touched = options_.suspects && arrival.called,
+                          .touched = arrival.called,
                           .redriven = true};
     const uint32_t slot = TakeSlot(partition, id, arrival, {.again = true}, carried);
     kept_outcomes_[slot] = {
         .text = refused ? arrival.refusal : "", .drop = arrival.drop, .first = arrival.first};
-    const auto stays = [this](uint32_t other) {
+    // Live ones that came back from a batch may stand before redriven ones.
+    uint32_t passed = 0;
+    const auto stays = [&](const Lane& lane, uint32_t other) {
       const Carried& its = slab_[other].carried;
-      return IsDecided(its.stage) || its.redriven;
+      const bool more = passed < lane.redriven;
+      passed += its.redriven ? 1 : 0;
+      return more || IsDecided(its.stage);
     };
     lanes_.Insert(LaneHash(id, arrival), slot, id, stays);
+    lanes_[slab_[slot].lane].redriven++;
     JoinWaiting(slab_[slot]);
   }
   CountAdmitted(partition, static_cast<uint32_t>(arrivals.size()), bytes_ - before);
@@ -241,6 +246,7 @@ void Core::Impl::Free(uint32_t slot) {
   if (copied_bytes_ > 0 && stamps_[slot] == kCopied) {
     copied_bytes_ -= delivery.bytes;
   }
+  lanes_[delivery.lane].redriven -= delivery.carried.redriven ? 1 : 0;
   if (lanes_[delivery.lane].counted) [[unlikely]] {
     waiting_.Leave(delivery.lane, {1, delivery.bytes});
   }

@@ -193,6 +193,44 @@ TEST_F(CoreParked, ARedrivenMessageComesAfterOneOfItsKeyThatIsOnlyNotOnRecordYet
   EXPECT_THAT(Offsets(Take()), ElementsAre(0));
 }
 
+TEST_F(CoreParked, OneThatIsRefusedUnreadAgainHoldsBackTheNextOfItsKey) {
+  Give(0, 10);
+  core_.SetParked(0, {.keys = {{ProcessHash("a"), 2}}});
+  RedrivenArrival arrival;
+  arrival.message = &arrival_;
+  arrival.key_hash = ProcessHash("a");
+  arrival.offset = 3;
+  arrival.refusal = "no id";
+  core_.AdmitRedriven(0, {&arrival, 1});
+  Redrive({5}, "a");
+  EXPECT_THAT(Offsets(TakeWith(false)), ElementsAre(3));
+}
+
+TEST_F(CoreParked, ARedrivenMessageThatWasCalledMayHaveHadItsEffect) {
+  Give(0, 10);
+  RedrivenArrival arrival;
+  arrival.message = &arrival_;
+  arrival.offset = 3;
+  arrival.called = true;
+  core_.AdmitRedriven(0, {&arrival, 1});
+  EXPECT_TRUE(Take()[0].touched);
+}
+
+TEST_F(CoreParked, ARedrivenMessageComesAfterThoseThatALiveOneHadBeforeIt) {
+  Give(0, 10);
+  core_.SetParked(0, {.keys = {{ProcessHash("a"), 2}}});
+  Admit(0, 10, "a");
+  const auto items = TakeWith(true);
+  Redrive({3}, "a");
+  Settle(items[0], DeliveryFate::kWithdrawn);
+  Redrive({5}, "a");
+  std::vector<int64_t> order;
+  for (const BatchItem& item : Take()) {
+    order.push_back(item.at.offset);
+  }
+  EXPECT_THAT(order, ElementsAre(10, 3, 5));
+}
+
 TEST_F(CoreParked, ALateWordOfAnEarlierAssignmentParksNothing) {
   Give(0);
   Admit(0, 0, "a");

@@ -39,6 +39,7 @@ struct Lane {
   uint32_t next = kNoIndex;  // next lane of the list that this lane is in
   uint32_t taken = 0;        // nodes at the head that its present run began with
   uint32_t outstanding = 0;  // of these, not settled yet
+  uint32_t redriven = 0;     // nodes from a park topic
   uint32_t group = 0;
   LaneState state = LaneState::kReady;
   bool solo = false;          // the head goes alone until it has moved (rule 17)
@@ -82,15 +83,19 @@ class LaneTable {
     lane.tail = node;
   }
 
-  // Puts the node after the present run of its key and the nodes with stays(node) next to it, and
-  // before all others.
+  // Puts the node after the present run of its key and the nodes with stays(lane, node) next to it,
+  // and before all others. Asks in the order of the lane, also about the run.
   template <class Stays>
   void Insert(uint64_t hash, uint32_t node, uint32_t group, Stays stays) {
     const uint32_t index = FindOrCreate(hash, group);
     Lane& lane = lanes_[index];
     uint32_t* at = &lane.head;
     uint32_t in_hand = lane.state == LaneState::kBusy ? lane.taken : 0;
-    while (*at != kNoIndex && (in_hand > 0 || stays(*at))) {
+    while (*at != kNoIndex) {
+      const bool before = stays(lane, *at) || in_hand > 0;
+      if (!before) {
+        break;
+      }
       at = &nodes_[*at].next;
       in_hand -= in_hand > 0 ? 1 : 0;
     }
