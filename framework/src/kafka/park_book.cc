@@ -81,9 +81,20 @@ void ParkBook::Apply(const ParkRecord& record, std::optional<uint64_t> key) {
         }
       }
       break;
-    case ParkKind::kPassed:
     case ParkKind::kOwner:
+      NoteBegun();
       break;
+    case ParkKind::kPassed:
+      break;
+  }
+}
+
+// What the redrives under way have begun, the former owner may not have recorded.
+void ParkBook::NoteBegun() {
+  for (const auto& [name, chain] : chains_) {
+    for (const auto& [place, offset] : chain.places) {
+      entries_.at(offset).begun |= chain.command >= 0;
+    }
   }
 }
 
@@ -150,18 +161,21 @@ std::optional<ParkBook::Due> ParkBook::DueAt(int64_t place) const {
 
 void ParkBook::HandOut(int64_t offset) {
   const Entry& entry = entries_.at(offset);
-  in_hand_[offset] = {entry.place, entry.chain};
-  chains_.at(entry.chain).handed = entry.place;
+  Chain& chain = chains_.at(entry.chain);
+  in_hand_[offset] = {entry.place, entry.chain, chain.command};
+  chain.handed = entry.place;
   NoteDue(entry.chain);
 }
 
 bool ParkBook::Wants(int64_t offset) const {
   const auto entry = entries_.find(offset);
-  if (entry == entries_.end()) {
+  const auto handed = in_hand_.find(offset);
+  if (entry == entries_.end() || handed == in_hand_.end()) {
     return false;
   }
   const Chain& chain = chains_.at(entry->second.chain);
-  return chain.command >= 0 || chain.drops.contains(offset);
+  const int64_t command = handed->second.command;
+  return command >= 0 ? chain.command == command : chain.drops.contains(offset);
 }
 
 void ParkBook::TakeBack(int64_t offset) {

@@ -41,7 +41,9 @@ class ParkBook {
     bool first = false;
     uint32_t attempts = 0;  // of its handler, in all
     uint32_t redrives = 0;  // refused again
+    bool begun = false;     // an earlier owner may have called its handler in a redrive
     std::string why;        // of the last refusal
+    bool Called() const { return begun || attempts > 0 || redrives > 0; }
   };
   struct Chain {
     std::map<int64_t, int64_t> places;  // of its entries, with their offsets
@@ -81,7 +83,7 @@ class ParkBook {
     return due_.empty() ? std::nullopt : std::optional(due_.begin()->first);
   }
   void HandOut(int64_t offset);
-  // Whether a message is still wanted after it was handed out.
+  // Whether a message is still wanted, by the command that it was handed out for.
   bool Wants(int64_t offset) const;
   // It was handed out, and its delivery is over. If it is still parked, it may be handed out again.
   void TakeBack(int64_t offset);
@@ -90,6 +92,7 @@ class ParkBook {
   int64_t NextPlace(const ChainName& name, const Chain& chain) const;
   void NoteDue(const ChainName& name);
   void Add(const ParkRecord& record, const ChainName& chain);
+  void NoteBegun();
   void End(int64_t offset);
 
   std::map<int64_t, Entry> entries_;
@@ -98,6 +101,7 @@ class ParkBook {
   struct Handed {
     int64_t place = 0;
     ChainName chain;
+    int64_t command = -1;  // of the redrive; -1: it is a drop
   };
   std::map<int64_t, Handed> in_hand_;  // by offset
   std::set<int64_t> dropped_;

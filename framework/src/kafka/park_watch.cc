@@ -88,9 +88,6 @@ void ParkWatch::End(PartitionId id) {
     return;
   }
   Partition& partition = found->second;
-  for (const int64_t offset : partition.given) {
-    former_.insert({id, offset});
-  }
   StopScan(partition);
   if (partition.tailed) {
     const TopicPtr handle(
@@ -115,9 +112,9 @@ void ParkWatch::Read(PartitionId id, uint32_t most, const std::function<bool(int
       return;
     }
     partition.held_bytes -= one.record->len;
-    partition.given.insert(one.offset);
     RedrivenArrival& arrival = arrivals.emplace_back();
     reader_.ReadParked(one.record.get(), arrival);
+    partition.given.insert(reader_.Redriven(arrival.message));
     arrival.drop = one.drop;
     arrival.first = one.first;
     arrival.called = one.called;
@@ -127,16 +124,10 @@ void ParkWatch::Read(PartitionId id, uint32_t most, const std::function<bool(int
 
 void ParkWatch::TakeBack(const DetachedMessage& message) {
   MutexLock lock(mutex_);
-  const PartitionId id = table_.Number(message.topic(), message.partition());
-  const auto former = former_.find({id, message.offset()});
-  if (former != former_.end()) {
-    former_.erase(former);
-    return;
-  }
-  const auto found = partitions_.find(id);
-  if (found != partitions_.end()) {
-    found->second.given.erase(message.offset());
-    found->second.book.TakeBack(message.offset());
+  Partition* const partition = Find(message.topic(), message.partition());
+  // One of an earlier assignment may be in hand anew.
+  if (partition != nullptr && partition->given.erase(&message) > 0) {
+    partition->book.TakeBack(message.offset());
   }
 }
 
@@ -265,7 +256,9 @@ void ParkWatch::Apply(const rd_kafka_message_t& record) {
   topic_.NoteParked(partition->name, partition->book.entries().size());
   if (!partition->ready && read && read->kind == ParkKind::kOwner &&
       read->owner == partition->owner) {
-    partition->ready = true;
+    // What is recorded under a lower number than the topic has counts for nothing.
+    partition->ready = partition->book.owner() == partition->owner;
+    partition->waits_for = Waits("a later owner has begun in its park topic");
     (void)!write(wake_, &kWakeRing, sizeof kWakeRing);
   }
 }
@@ -331,8 +324,8 @@ void ParkWatch::ScanPartition(Partition& partition) {
     partition.held.push_back({.record = std::move(record),
                               .offset = due->offset,
                               .drop = due->drop,
-                              .first = entry.first && entry.attempts == 0 && entry.redrives == 0,
-                              .called = entry.attempts > 0 || entry.redrives > 0});
+                              .first = entry.first && !entry.Called(),
+                              .called = entry.Called()});
     partition.book.HandOut(due->offset);
     found = true;
   }

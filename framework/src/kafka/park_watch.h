@@ -22,7 +22,6 @@
 #include <set>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "kafka_message.h"
@@ -73,7 +72,7 @@ class ParkWatch final : public ParkedSource {
     QueuePtr scan;  // nullptr: nothing is read for a redrive
     int64_t scan_at = 0;
     std::deque<Redriven> held;
-    std::set<int64_t> given;  // to the core, by offset
+    std::set<const DetachedMessage*> given;  // to the core, in this assignment
     size_t held_bytes = 0;
     bool full() const { return held.size() >= kHeld || held_bytes >= kHeldBytes; }
   };
@@ -102,8 +101,6 @@ class ParkWatch final : public ParkedSource {
   ClientPtr scanner_ GUARDED_BY(mutex_);  // reads messages to redrive
   QueuePtr records_;                      // of the tail
   std::map<PartitionId, Partition> partitions_ GUARDED_BY(mutex_);
-  // Given to deliveries of assignments that are over, so their ends are not those of later ones.
-  std::multiset<std::pair<PartitionId, int64_t>> former_ GUARDED_BY(mutex_);
   bool ending_ GUARDED_BY(mutex_) = false;
   std::optional<std::thread> thread_;
 };

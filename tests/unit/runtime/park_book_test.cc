@@ -397,5 +397,33 @@ RC_GTEST_PROP(ParkBookProperty, EachEntryIsInOneChainAndIsHandedOutInItsOrder, (
   }
 }
 
+// Else it would run before the head, which the next redrive begins with.
+TEST(ParkBookOfAnOwner, AMessageThatWasHandedOutForOneRedriveIsNotWantedByTheNext) {
+  ParkBook book;
+  book.Apply({.kind = ParkKind::kParked, .place = 0, .offset = 10}, kKey);
+  book.Apply({.kind = ParkKind::kFollows, .place = 1, .offset = 11}, kKey);
+  book.Apply({.kind = ParkKind::kRedrive, .place = 2, .offset = 10, .run = "one"}, {});
+  book.HandOut(10);
+  book.HandOut(11);
+  EXPECT_TRUE(book.Wants(11));
+  book.Apply({.kind = ParkKind::kAgain, .place = 3, .offset = 10}, {});
+  book.TakeBack(10);
+  book.Apply({.kind = ParkKind::kRedrive, .place = 4, .offset = 10, .run = "two"}, {});
+  EXPECT_FALSE(book.Wants(11));
+  book.TakeBack(11);
+  EXPECT_EQ(book.FirstDue(), 0);
+}
+
+// Its window may not know of the call.
+TEST(ParkBookOfAnOwner, AMessageOfARedriveThatOutlivesItsOwnerMayHaveBeenCalled) {
+  ParkBook book;
+  book.Apply({.kind = ParkKind::kOwner, .place = 0, .owner = 5}, {});
+  book.Apply({.kind = ParkKind::kFollows, .place = 1, .offset = 10, .owner = 5}, kKey);
+  book.Apply({.kind = ParkKind::kRedrive, .place = 2, .offset = 10, .run = "one"}, {});
+  EXPECT_FALSE(book.entries().at(10).Called());
+  book.Apply({.kind = ParkKind::kOwner, .place = 3, .owner = 6}, {});
+  EXPECT_TRUE(book.entries().at(10).Called());
+}
+
 }  // namespace
 }  // namespace oncemq
