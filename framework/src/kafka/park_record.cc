@@ -46,6 +46,24 @@ std::optional<ParkKind> KindOf(std::string_view text) {
 
 }  // namespace
 
+ParkKind ParkKindOf(RecordKind kind) {
+  switch (kind) {
+    case RecordKind::kRefused:
+      return ParkKind::kParked;
+    case RecordKind::kFollows:
+      return ParkKind::kFollows;
+    case RecordKind::kPassed:
+      return ParkKind::kPassed;
+    case RecordKind::kRefusedAgain:
+      return ParkKind::kAgain;
+    case RecordKind::kEnded:
+      return ParkKind::kEnded;
+    case RecordKind::kDropped:
+      return ParkKind::kDropped;
+  }
+  return ParkKind::kPassed;
+}
+
 std::string_view ToString(ParkKind kind) {
   return kKinds[static_cast<size_t>(kind)];
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "oncemq/dedup/window.h"
+#include "oncemq/framework/batch_machine.h"
 #include "oncemq/framework/handler.h"
 
 namespace oncemq {
@@ -34,6 +35,7 @@ enum class ParkKind : uint8_t {
   kCancel,  // the redrives of a run, before they begin
 };
 std::string_view ToString(ParkKind kind);
+ParkKind ParkKindOf(RecordKind kind);
 constexpr bool IsEntry(ParkKind kind) {
   return kind <= ParkKind::kPassed;
 }

@@ -39,24 +39,6 @@ HeadersPtr Packed(const std::vector<MessageHeader>& own, const ParkHeaders& ours
   return headers;
 }
 
-ParkKind KindOf(RecordKind kind) {
-  switch (kind) {
-    case RecordKind::kRefused:
-      return ParkKind::kParked;
-    case RecordKind::kFollows:
-      return ParkKind::kFollows;
-    case RecordKind::kPassed:
-      return ParkKind::kPassed;
-    case RecordKind::kRefusedAgain:
-      return ParkKind::kAgain;
-    case RecordKind::kEnded:
-      return ParkKind::kEnded;
-    case RecordKind::kDropped:
-      return ParkKind::kDropped;
-  }
-  return ParkKind::kPassed;
-}
-
 }  // namespace
 
 void RecordReports::Add(const rd_kafka_message_t& report) {
@@ -89,7 +71,7 @@ Status ParkTopic::Check() {
 
 Status ParkTopic::Send(const JournalEntry& entry, const Message& message, RecordReports& reports) {
   const PartitionName name{std::string(message.topic()), message.partition()};
-  const ParkRecord record{.kind = KindOf(entry.kind),
+  const ParkRecord record{.kind = ParkKindOf(entry.kind),
                           .offset = message.offset(),
                           .owner = BegunAs(name, entry.item->owner_epoch),
                           .first = entry.item->first,
@@ -217,17 +199,17 @@ Status ParkTopic::RecordCommands(std::span<const Command> commands) {
 
 Status ParkTopic::RecordOwner(const PartitionName& name, OwnerEpoch owner) {
   constexpr size_t kKept = 16;
+  {
+    // Before the record may be there: with its answer lost, it is read back all the same.
+    MutexLock lock(partitions_mutex_);
+    std::set<OwnerEpoch>& owners = partitions_[{name.topic, name.partition}].owners;
+    owners.insert(owner);
+    if (owners.size() > kKept) {
+      owners.erase(owners.begin());
+    }
+  }
   const Command begins{name, std::nullopt, {.kind = ParkKind::kOwner, .owner = owner}};
-  if (const Status recorded = RecordCommands({&begins, 1}); !recorded) {
-    return recorded;
-  }
-  MutexLock partitions_lock(partitions_mutex_);
-  std::set<OwnerEpoch>& owners = partitions_[{name.topic, name.partition}].owners;
-  owners.insert(owner);
-  if (owners.size() > kKept) {
-    owners.erase(owners.begin());
-  }
-  return {};
+  return RecordCommands({&begins, 1});
 }
 
 // Within an assignment the ownership may be raised anew, and messages of both be under way.
