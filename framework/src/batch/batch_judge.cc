@@ -222,24 +222,21 @@ void BatchMachine::WithdrawFrom(size_t begin, size_t end) {
         break;
       case Part::kJournal:
         if (policy_.reject == RejectPolicy::kPark) {
-          WithdrawRefusal(i);
+          // The topic has the messages of a key in their order, so none before an earlier one.
+          if (items_[i].stage == Stage::kRejecting) {
+            Unanswered(i, Stage::kRejecting);
+            break;
+          }
+          settlements_[i].text.clear();
+          settlements_[i].conflict = false;
+          progress_[i].claimed ? GiveUpClaim(i, DeliveryFate::kWithdrawn)
+                               : Settle(i, DeliveryFate::kWithdrawn);
         }
         break;
       default:
         break;
     }
   }
-}
-
-// A park topic has the messages of a key in their order, so none before an earlier one.
-void BatchMachine::WithdrawRefusal(size_t i) {
-  if (items_[i].stage == Stage::kRejecting) {
-    return Unanswered(i, Stage::kRejecting);
-  }
-  settlements_[i].text.clear();
-  settlements_[i].conflict = false;
-  progress_[i].claimed ? GiveUpClaim(i, DeliveryFate::kWithdrawn)
-                       : Settle(i, DeliveryFate::kWithdrawn);
 }
 
 // Its handler is through, and no marker will ever say so. What a marker can't tell is on record

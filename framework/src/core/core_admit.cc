@@ -150,7 +150,7 @@ void Core::Impl::AdmitRedriven(PartitionId id, std::span<const RedrivenArrival> 
     const uint32_t slot = TakeSlot(partition, id, arrival, {.again = true}, carried);
     kept_outcomes_[slot] = {
         .text = refused ? arrival.refusal : "", .drop = arrival.drop, .first = arrival.first};
-    // Live ones that came back from a batch may stand before redriven ones.
+    // After a batch, live messages may stand before redriven ones.
     uint32_t passed = 0;
     const auto stays = [&](const Lane& lane, uint32_t other) {
       const Carried& its = slab_[other].carried;

@@ -101,7 +101,7 @@ class ParkBook {
   struct Handed {
     int64_t place = 0;
     ChainName chain;
-    int64_t command = -1;  // of the redrive; -1: it is a drop
+    int64_t command = -1;  // of the redrive, or -1 for a drop
   };
   std::map<int64_t, Handed> in_hand_;  // by offset
   std::set<int64_t> dropped_;

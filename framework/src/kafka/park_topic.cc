@@ -200,7 +200,7 @@ Status ParkTopic::RecordCommands(std::span<const Command> commands) {
 Status ParkTopic::RecordOwner(const PartitionName& name, OwnerEpoch owner) {
   constexpr size_t kKept = 16;
   {
-    // Before the record may be there: with its answer lost, it is read back all the same.
+    // Before the record may be there. Even with its answer lost it is read back.
     MutexLock lock(partitions_mutex_);
     std::set<OwnerEpoch>& owners = partitions_[{name.topic, name.partition}].owners;
     owners.insert(owner);

@@ -257,8 +257,8 @@ TEST_F(ParkBookTest, ACancelEndsTheRedrivesOfItsRunAlone) {
   book_.HandOut(1);
   Write({.kind = ParkKind::kCancel, .run = "ours"});
   EXPECT_FALSE(book_.Wants(1));
-  EXPECT_TRUE(book_.Wants(3));
   EXPECT_THAT(HandOut(), ElementsAre(3));
+  EXPECT_TRUE(book_.Wants(3));
   book_.TakeBack(1);
   EXPECT_THAT(HandOut(), IsEmpty());
   Redrive(1);
@@ -367,13 +367,13 @@ class RandomBook {
     RC_ASSERT(due.has_value());
     const ParkBook::Entry& entry = book_.entries().at(due->offset);
     RC_ASSERT(entry.place == *first);
-    RC_ASSERT(book_.Wants(due->offset));
     RC_ASSERT(!IsInHand(due->offset));
     for (const InHand& one : in_hand_) {
       RC_ASSERT(!(one.chain == entry.chain) || (one.place < *first && !due->drop));
     }
     in_hand_.push_back({due->offset, *first, entry.chain});
     book_.HandOut(due->offset);
+    RC_ASSERT(book_.Wants(due->offset));
   }
   void TakeBack(size_t which) {
     if (!in_hand_.empty()) {

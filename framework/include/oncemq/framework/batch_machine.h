@@ -221,7 +221,6 @@ class BatchMachine {
   void JudgeLane(size_t begin, size_t end);
   bool Judge(size_t i);  // false: the lane stops here
   void WithdrawFrom(size_t begin, size_t end);
-  void WithdrawRefusal(size_t i);
   uint32_t AttemptOf(size_t i) const;
   bool IsUncertain(size_t i) const;
   bool WithoutId(size_t i) const { return policy_.window && items_[i].id.empty(); }
