@@ -27,8 +27,9 @@ class DiskWaiting : public ::testing::Test {
     ASSERT_TRUE(CommitNothing(*window_, owner_epoch_));
   }
 
-  Status Announce(int64_t offset) {
-    const Announcement one{0, 0, 0, offset, offset, "a commit"};
+  Status Announce(int64_t offset, bool commits = true) {
+    const Announcement one{
+        .to = offset, .offset = offset, .metadata = "a commit", .commits = commits};
     return window_->Announce({&one, 1});
   }
   Status Committed(int64_t frontier, LogTime watermark) {
@@ -58,6 +59,17 @@ TEST_F(DiskWaiting, ClaimsAndCompletionsGoOnWhileAnAnnouncementWaitsForTheDisk) 
   ASSERT_TRUE(Eventually(kLongWait, [&] { return held->waiting() == 1; }));
   EXPECT_TRUE(WorkGoesOn(held, 10));
   EXPECT_TRUE(announced.get());
+}
+
+TEST_F(DiskWaiting, AnswersPersistOnceTheyAreOnTheDisk) {
+  ASSERT_TRUE(FinishIds(*window_, 0, 10));
+  std::optional<HeldSyncs> held(std::in_place);
+  auto kept =
+      std::async(std::launch::async, [&] { return Announce(0, /*commits=*/false).has_value(); });
+  EXPECT_TRUE(Eventually(kLongWait, [&] { return held->waiting() == 1; }));
+  EXPECT_NE(kept.wait_for(std::chrono::seconds(0)), std::future_status::ready);
+  held.reset();
+  EXPECT_TRUE(kept.get());
 }
 
 TEST_F(DiskWaiting, AnAnnouncementIsAnsweredOnceItIsOnTheDisk) {

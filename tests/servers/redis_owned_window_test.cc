@@ -179,6 +179,39 @@ TEST_F(RedisOwned, TheHeirKnowsAllThatWasAnnouncedAndNoMore) {
   EXPECT_TRUE(kept[1].uncertain);
 }
 
+// The commit comes later, and the last one still holds (rule 39).
+TEST_F(RedisOwned, TheHeirKnowsAnEndThatPersists) {
+  const Member dead = Join();
+  std::vector<ClaimRequest> claims;
+  Claim(dead, {"parked"}, 7, &claims);
+  MarkerChange change{};
+  const ParkRequest park{"parked", claims[0].token, 8, claims[0].at};
+  ASSERT_TRUE(dead.window->Park({&park, 1}, {&change, 1}));
+  ASSERT_TRUE(Announce(dead, 8));
+  ClaimRequest redrive = claims[0];
+  redrive.id = "parked";
+  redrive.token = {8, 1};
+  redrive.parked_entry = 8;
+  ClaimAnswer answer;
+  ASSERT_TRUE(dead.window->Claim({&redrive, 1}, {&answer, 1}));
+  ASSERT_EQ(answer.answer, ClaimVerdict::kGranted);
+  const CompleteRequest done{.id = "parked", .token = redrive.token, .at = redrive.at};
+  change = MarkerChange::kFenced;
+  ASSERT_TRUE(dead.window->Complete({&done, 1}, {&change, 1}));
+  ASSERT_EQ(change, MarkerChange::kMade);
+  Finish(dead, 10'000, 5'000);
+  const Announcement kept{.partition = 3, .commits = false};
+  ASSERT_TRUE(dead.window->Announce({&kept, 1}));
+  const Member heir = Join();
+  EXPECT_EQ(heir.known.to, 8);
+  EXPECT_EQ(heir.known.metadata, "of the owner");
+  EXPECT_EQ(Claim(heir, {"parked"}, 20'000)[0].answer, ClaimVerdict::kDuplicate);
+  EXPECT_EQ(AnswerTo(heir, 10'000, 5'000), ClaimVerdict::kDuplicate);
+  const Status refused = dead.window->Announce({&kept, 1});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kFenced);
+}
+
 // Rule 10: its effects are the target's to refuse, or counted; its announcement is refused here.
 TEST_F(RedisOwned, AFormerOwnerAnnouncesNothing) {
   const Member former = Join();

@@ -22,10 +22,15 @@ Status LocalWindow::Announce(std::span<const Announcement> announcements) {
     if (Status usable = Usable(); !usable) {
       return usable;
     }
+    bool changed = false;
     for (const Announcement& one : announcements) {
+      if (!one.commits) {
+        continue;
+      }
+      changed = true;
       batch_.Put(kFacts, PartitionKey(kKnownPrefix, one.source, one.partition), EncodeKnown(one));
     }
-    if (Status written = announcements.empty() ? Status() : WriteNow(/*sync=*/false); !written) {
+    if (Status written = changed ? WriteNow(/*sync=*/false) : Status(); !written) {
       return written;
     }
   }

@@ -326,7 +326,8 @@ void PostgresWindow::Close(uint32_t, int32_t) {}
 // A commit that rests on lost changes must not be sent: so the update itself looks at the server,
 // in one step.
 Status PostgresWindow::Announce(std::span<const Announcement> announcements) {
-  if (Status fit = CheckAnnouncements(announcements); !fit) {
+  Status fit = CheckAnnouncements(announcements);
+  if (!fit || announcements.empty() || !announcements[0].commits) {
     return fit;
   }
   const LogPosition log_position = LogPositionNow();
@@ -341,9 +342,6 @@ Status PostgresWindow::Announce(std::span<const Announcement> announcements) {
              {scope_.number, int64_t{one.source}, int64_t{one.partition}, one.from, one.to,
               one.offset, one.metadata, static_cast<int64_t>(one.owner_epoch), log_position.started,
               log_position.timeline, log_position.position, number, int64_t{one.complete}}));
-  }
-  if (statements.empty()) {
-    return {};
   }
   statements.push_back(Text("scope_now", {scope_.number}));
   const auto answers = All(statements);

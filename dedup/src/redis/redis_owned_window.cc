@@ -301,8 +301,9 @@ Status RedisOwnedWindow::AnnounceOne(PartitionMemory& partition, const Announcem
   do {
     const auto some = left.first(std::min(left.size(), kEntriesOfAScript));
     left = left.subspan(some.size());
-    made =
-        Append(where, owner_epoch, some, left.empty() ? &announcement : nullptr, number, changes);
+    const bool last = left.empty();
+    made = Append(where, owner_epoch, some, last && announcement.commits ? &announcement : nullptr,
+                  last ? number : 0, changes);
     if (made && !some.empty()) {
       partition.StoredTo(some.back()->position);
     }
@@ -327,14 +328,14 @@ Status RedisOwnedWindow::Append(const SourcePartition& where, OwnerEpoch owner_e
   arguments.Add(announcement == nullptr ? "" : announcement->metadata);
   arguments.Add(announcement != nullptr && announcement->complete ? "1" : "0");
   arguments.Number(changes.parked);
-  arguments.Number(announcement == nullptr ? 0 : number);
+  arguments.Number(number);
   for (const OwnedIds::Entry* entry : entries) {
     arguments.Number(entry->position.millis);
     arguments.Number(entry->position.number);
     arguments.Number(entry->ids());
     arguments.Add(entry->bytes);
   }
-  if (announcement != nullptr) {
+  if (number != 0) {
     for (const auto& [digest, marker] : changes.kept) {
       arguments.Add(digest);
       arguments.Add(marker);

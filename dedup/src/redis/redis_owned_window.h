@@ -89,7 +89,7 @@ class RedisOwnedWindow final : public Window {
   Status ReadStream(const std::string& name, const StreamPosition& position, OwnerEpoch owner_epoch,
                     const std::function<bool(Page)>& take);
   Status AnnounceOne(PartitionMemory& partition, const Announcement& announcement);
-  // One script. `kept` and the announcement go with the last one.
+  // One script. Without a `number` it is not the last one.
   Status Append(const SourcePartition& where, OwnerEpoch owner_epoch,
                 std::span<const OwnedIds::Entry* const> entries, const Announcement* announcement,
                 uint64_t number, const PartitionMemory::Changes& changes);

@@ -163,6 +163,9 @@ Status RedisWindow::Announce(std::span<const Announcement> announcements) {
   arguments.Number(NextAnnouncement());
   for (const Announcement& one : announcements) {
     partitions.emplace_back(one.source, one.partition);
+    if (!one.commits) {
+      continue;
+    }
     arguments.Keep(PartitionName(one.source, one.partition));
     arguments.Number(one.owner_epoch);
     arguments.Number(one.from);
@@ -171,7 +174,8 @@ Status RedisWindow::Announce(std::span<const Announcement> announcements) {
     arguments.Add(one.metadata);
     arguments.Add(one.complete ? "1" : "0");
   }
-  if (announcements.empty()) {
+  // Without a commit only replicas may lack something, and they have it with the script.
+  if (announcements.empty() || (!announcements[0].commits && options_.replicas == 0)) {
     return {};
   }
   const auto answer = RunFor(partitions, scripts_.announce, arguments, options_.replicas);

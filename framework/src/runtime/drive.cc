@@ -131,7 +131,7 @@ void GiveNamesBack(Job& job, bool done) {
   }
 }
 
-// Calls the handler for everything that is granted. False: abandoned meanwhile.
+// Calls the handler for everything granted. False: abandoned meanwhile.
 bool HandleAll(Job& job, const Handler& handler, const DriveTools& tools) {
   BatchMachine& machine = job.machine;
   int64_t tick = tools.clock->Tick();
@@ -216,6 +216,30 @@ Status Complete(Job& job, const DriveTools& tools) {
   return tools.window->CompleteWith(*job.effects, requests, changes);
 }
 
+// Before the end of a message is on record, its marker survives (rule 39).
+Status PersistEnds(std::span<const JournalEntry> entries, const DriveTools& tools) {
+  const auto ended = std::find_if(entries.begin(), entries.end(), [](const JournalEntry& entry) {
+    return entry.kind == RecordKind::kEnded;
+  });
+  if (ended == entries.end() || tools.window == nullptr) {
+    return {};
+  }
+  const Coordinates& at = ended->item->at;
+  const Announcement kept{.source = at.source, .partition = at.partition, .commits = false};
+  return tools.errors->Window("announce", 1, tools.window->Announce({&kept, 1}));
+}
+
+void Record(Job& job, const DriveTools& tools) {
+  const std::span<const JournalEntry> entries = job.machine.journal_entries();
+  if (const Status kept = PersistEnds(entries, tools); !kept) {
+    return job.machine.Journaled(Keep(job, kept), 0);
+  }
+  const auto first = tools.journal->Record(entries, *job.view);
+  const Status status = first ? Status() : Status(first.error());
+  job.machine.Journaled(Keep(job, tools.errors->Journal(entries.size(), status)),
+                        first.value_or(0));
+}
+
 }  // namespace
 
 Driven DriveBatch(Job& job, const Handler& handler, const DriveTools& tools) {
@@ -265,15 +289,10 @@ Driven DriveBatch(Job& job, const Handler& handler, const DriveTools& tools) {
         job.locks.Release();
         break;
       }
-      case BatchStep::kJournal: {
+      case BatchStep::kJournal:
         job.effects.reset();
-        const auto first = tools.journal->Record(machine.journal_entries(), *job.view);
-        const Status status = first ? Status() : Status(first.error());
-        machine.Journaled(
-            Keep(job, tools.errors->Journal(machine.journal_entries().size(), status)),
-            first.value_or(0));
+        Record(job, tools);
         break;
-      }
       case BatchStep::kPark:
         job.effects.reset();
         machine.Parked(

@@ -36,6 +36,11 @@ class RefusingWindow final : public Window {
     return {};
   }
   Status Park(std::span<const ParkRequest>, std::span<MarkerChange>) override { return {}; }
+  Status Announce(std::span<const Announcement> announcements) override {
+    EXPECT_FALSE(announcements[0].commits);
+    announced++;
+    return down ? Status(Error{Code::kUnavailable, Effect::kUnknown, "down"}) : Status();
+  }
   Status Renew(std::span<const RenewRequest>, std::span<MarkerChange>) override { return {}; }
   Status Restore(std::span<const RestoreRequest>, std::span<MarkerChange>) override { return {}; }
   Status Peek(std::span<const std::string_view>, std::span<MarkerView>) override { return {}; }
@@ -49,6 +54,9 @@ class RefusingWindow final : public Window {
     };
     return std::unique_ptr<EffectBatch>(std::make_unique<Refused>());
   }
+
+  int announced = 0;
+  bool down = false;
 
  private:
   WindowCapabilities capabilities_;
@@ -199,6 +207,56 @@ TEST(Drive, ARetryWithoutAReasonHasThatOfTheRefusedEffect) {
   EXPECT_EQ(job.machine.settlements()[0].text, "refused");
   EXPECT_EQ(job.machine.settlements()[1].text, "mine");
   EXPECT_EQ(job.machine.settlements()[2].text, "refused");
+}
+
+// Appends, and notes how often the window was told before.
+class EndsLog final : public OutcomeLog {
+ public:
+  explicit EndsLog(const RefusingWindow& window) : window_(window) {}
+  void Name(uint32_t, const std::string&) override {}
+  Result<uint64_t> Record(std::span<const JournalEntry> entries, MessageView&) override {
+    for (const JournalEntry& entry : entries) {
+      EXPECT_EQ(entry.kind, RecordKind::kEnded);
+      kept_by.push_back(window_.announced);
+    }
+    return kept_by.size();
+  }
+
+  std::vector<int> kept_by;
+
+ private:
+  const RefusingWindow& window_;
+};
+
+TEST(Drive, TheEndOfARedrivenMessageIsOnRecordOnceItsMarkerPersists) {
+  const auto wake = *Wake::Open();
+  Script script(*wake);
+  ScriptedSource source(script);
+  RefusingWindow window;
+  EndsLog log(window);
+  ManualClock clock;
+  StoreErrors errors;
+  const Script::Record record;
+  const auto drive = [&] {
+    Job job(BatchPolicy{.level = Level::kGuarded, .reject = RejectPolicy::kPark}, TokenSource(1),
+            source.NewView());
+    job.batch.safe_until = BootTime::max();
+    BatchItem& item = job.batch.items.emplace_back();
+    item.id = "x";
+    item.redriven = true;
+    item.stage = Stage::kEnded;
+    item.message = const_cast<void*>(static_cast<const void*>(&record));
+    const Handler never = [](const Message&, Context&) -> Outcome { return Reject{"called"}; };
+    EXPECT_EQ(DriveBatch(job, never, {&window, &log, &clock, &errors}), Driven::kSettled);
+    const Settlement& settlement = job.machine.settlements()[0];
+    return settlement.fate;
+  };
+  window.down = true;
+  EXPECT_EQ(drive(), DeliveryFate::kPending);
+  EXPECT_TRUE(log.kept_by.empty());
+  window.down = false;
+  EXPECT_NE(drive(), DeliveryFate::kPending);
+  EXPECT_EQ(log.kept_by, std::vector<int>{2});
 }
 
 TEST(Drive, AnExceptionIsLoggedWithTheIdAndTheAttemptOfItsMessage) {

@@ -203,6 +203,8 @@ struct Announcement {
   OwnerEpoch owner_epoch = 0;  // of the commit
   // False: ids of the partition that the store has lost are not all known again.
   bool complete = true;
+  // False in a whole call if no commit follows, and only the answers so far are to survive.
+  bool commits = true;
 };
 
 // How far the commits of a partition have come.
