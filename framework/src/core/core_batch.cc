@@ -95,6 +95,7 @@ void Core::Impl::TakeFrom(PartitionId partition, uint32_t most, MessageBatch& ba
       Lane& lane = lanes_[index];
       ONCEMQ_CHECK(lane.outstanding == 0, "a lane is with one worker at a time");
       lane.taken = lane.outstanding = taken;
+      lanes_.Took(index, taken);
       lane.state = LaneState::kBusy;
       if (alone) {
         return;

@@ -276,7 +276,8 @@ void Core::Impl::MakeReady(uint32_t index) {
 
 void Core::Impl::WakeDue(BootTime now) {
   while (const auto lane = waiting_.PopDue(now)) {
-    MakeReady(*lane);
+    const bool owed = slab_[lanes_[*lane].head].carried.stage == Stage::kApplied;
+    owed ? MakeReady(*lane) : lanes_.MakeDue(*lane);
   }
 }
 

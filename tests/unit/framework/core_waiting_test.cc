@@ -44,6 +44,31 @@ TEST_F(CoreWaiting, AWaitingKeyHoldsNoCredit) {
   EXPECT_EQ(core_.load().unfinished, 40u);
 }
 
+class CoreWaitingLong : public CoreWaiting {
+ protected:
+  static CoreOptions Long() {
+    CoreOptions options = Budget(100, false);
+    options.in_flight = options.partition_credit = 100;
+    options.batch = 2;
+    return options;
+  }
+  CoreWaitingLong() : CoreWaiting(Long()) {}
+};
+
+TEST_F(CoreWaitingLong, ADueMessageIsNotBehindAllOthers) {
+  Give(0);
+  Admit(0, 0, "due");
+  FailAll();
+  for (int64_t offset = 1; offset < 50; offset++) {
+    Admit(0, offset, "k" + std::to_string(offset));
+  }
+  After(kPause);
+  const auto items = Take();
+  ASSERT_EQ(items.size(), 2u);
+  EXPECT_EQ(std::min(items[0].at.offset, items[1].at.offset), 0);
+  EXPECT_EQ(std::max(items[0].at.offset, items[1].at.offset), 1) << "the others go on";
+}
+
 TEST_F(CoreWaiting, LaterMessagesOfTheKeyWaitWithIt) {
   Give(0);
   Admit(0, 0, "k");

@@ -56,6 +56,28 @@ TEST_F(LanesTest, ReadyLanesComeInTheOrderInWhichTheyBecameReady) {
   EXPECT_EQ(lanes_[lanes_.NextReady()].hash, 3u);
 }
 
+TEST_F(LanesTest, DueLanesGetHalfOfTheNodes) {
+  for (uint32_t i = 0; i < 7; i++) {
+    lanes_.Append(i, i);
+  }
+  const uint32_t first = lanes_.NextReady();
+  const uint32_t second = lanes_.NextReady();
+  const uint32_t third = lanes_.NextReady();
+  lanes_.MakeDue(first);
+  lanes_.MakeDue(second);
+  lanes_.MakeDue(third);
+  std::vector<uint64_t> order;
+  for (const uint32_t nodes : {1, 2, 1, 1, 1, 1, 1}) {
+    const uint32_t lane = lanes_.NextReady();
+    lanes_.Took(lane, nodes);
+    order.push_back(lanes_[lane].hash);
+  }
+  EXPECT_EQ(order, (std::vector<uint64_t>{0, 3, 1, 2, 4, 5, 6}));
+  lanes_.MakeDue(first);
+  EXPECT_EQ(lanes_.NextTurn(), 0u) << "due alone, it has a turn";
+  EXPECT_EQ(lanes_.NextReady(), first);
+}
+
 TEST_F(LanesTest, GroupsTakeTurnsAndShareNoLane) {
   lanes_.Append(7, 0, 0);
   lanes_.Append(8, 1, 0);

@@ -45,6 +45,7 @@ struct Lane {
   bool solo = false;          // the head goes alone until it has moved (rule 17)
   bool stuck = false;         // a message of its present run did not finish and asked for a pause
   bool counted = false;       // somewhere else, node by node
+  bool due = false;           // after a pause
   bool redrive_ends = false;  // a redriven message of its present run was refused again
   int64_t wait = 0;           // longest pause that a message of its present run asked for
 };
@@ -112,7 +113,7 @@ class LaneTable {
   uint32_t NextTurn() {
     while (!turns_.empty()) {
       const uint32_t group = turns_.front();
-      if (groups_[group].ready.head != kNoIndex) {
+      if (groups_[group].Ready()) {
         return group;
       }
       EndTurn();
@@ -124,19 +125,25 @@ class LaneTable {
     ONCEMQ_CHECK(!turns_.empty(), "a turn ends that has begun");
     const uint32_t group = turns_.front();
     turns_.pop_front();
-    groups_[group].waits = groups_[group].ready.head != kNoIndex;
+    groups_[group].waits = groups_[group].Ready();
     if (groups_[group].waits) {
       turns_.push_back(group);
     }
   }
 
-  // The lane of the group that has been ready longest, or kNoIndex. The caller decides its next
-  // state.
+  // The longest ready or due lane of the group, or kNoIndex. Due ones get half of the nodes. The
+  // caller decides its next state.
   uint32_t NextReady(uint32_t group = 0) {
     if (group >= groups_.size()) {
       return kNoIndex;
     }
     LaneList& ready = groups_[group].ready;
+    LaneList& due = groups_[group].due;
+    if (due.head == kNoIndex) {
+      groups_[group].due_ahead = 0;
+    } else if (groups_[group].due_ahead <= 0 || ready.head == kNoIndex) {
+      return PopFront(due);
+    }
     const uint32_t index = PopFront(ready);
     if (index != kNoIndex && lanes_[index].next != kNoIndex) {
       __builtin_prefetch(&lanes_[lanes_[index].next]);
@@ -145,6 +152,12 @@ class LaneTable {
       __builtin_prefetch(&nodes_[lanes_[ready.head].head]);
     }
     return index;
+  }
+
+  // So many nodes of a lane from NextReady() go out.
+  void Took(uint32_t index, uint32_t nodes) {
+    const auto count = static_cast<int64_t>(nodes);
+    groups_[lanes_[index].group].due_ahead += lanes_[index].due ? count : -count;
   }
 
   // Before all others of its group: it was its turn, and it has to wait for a batch of its own.
@@ -159,13 +172,13 @@ class LaneTable {
   }
 
   void MakeReady(uint32_t index) {
-    lanes_[index].state = LaneState::kReady;
-    Group& group = groups_[lanes_[index].group];
-    PushBack(group.ready, index);
-    if (!group.waits) {
-      group.waits = true;
-      turns_.push_back(lanes_[index].group);
-    }
+    lanes_[index].due = false;
+    Queue(index, groups_[lanes_[index].group].ready);
+  }
+  // Its pause is over, so it must not wait for all others.
+  void MakeDue(uint32_t index) {
+    lanes_[index].due = true;
+    Queue(index, groups_[lanes_[index].group].due);
   }
 
   // Sets a lane aside in the caller's list.
@@ -196,6 +209,7 @@ class LaneTable {
   void EraseEmptyReady() {
     for (Group& group : groups_) {
       EraseEmpty(group.ready);
+      EraseEmpty(group.due);
     }
   }
 
@@ -260,9 +274,23 @@ class LaneTable {
   };
 
   struct Group {
+    bool Ready() const { return ready.head != kNoIndex || due.head != kNoIndex; }
+
     LaneList ready;
-    bool waits = false;  // for its turn
+    LaneList due;           // ready, too
+    int64_t due_ahead = 0;  // nodes from it, less the others meanwhile
+    bool waits = false;     // for its turn
   };
+
+  void Queue(uint32_t index, LaneList& list) {
+    lanes_[index].state = LaneState::kReady;
+    PushBack(list, index);
+    Group& group = groups_[lanes_[index].group];
+    if (!group.waits) {
+      group.waits = true;
+      turns_.push_back(lanes_[index].group);
+    }
+  }
 
   uint32_t FindOrCreate(uint64_t hash, uint32_t group) {
     size_t i = hash & mask_;
