@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "exit_code.h"
-#include "oncemq/base/bytes.h"
 #include "oncemq/framework/park.h"
 #include "oncemq/framework/service_file.h"
 #include "oncemq/framework/stop_signals.h"
+#include "park_text.h"
 #include "safe_json.h"
 #include "units.h"
 
@@ -26,46 +26,6 @@ using nlohmann::ordered_json;
 constexpr milliseconds kWithin{10'000};
 constexpr uint64_t kMostMessages = 1'000'000;  // of one command
 constexpr uint64_t kMostUncounted = 1'000;
-
-int Failed(const Error& error) {
-  std::cerr << SafeText(error.message) << "\n";
-  const bool away = error.code == Code::kUnavailable || error.code == Code::kTimeout;
-  const bool refused = error.code == Code::kInvalid || error.code == Code::kNotFound;
-  return away ? kExitNoService : refused ? kExitUsage : kExitFailed;
-}
-
-// As text where JSON gives it back, else as NAME_hex.
-void AddBytes(ordered_json& out, const std::string& name, const std::optional<std::string>& bytes) {
-  if (!bytes) {
-    out[name] = nullptr;
-  } else if (IsPlainText(*bytes)) {
-    out[name] = *bytes;
-  } else {
-    out[name + "_hex"] = HexOfBytes(*bytes);
-  }
-}
-
-ordered_json AsJson(const ParkedEntry& entry, bool values) {
-  ordered_json out{{"topic", entry.topic},          {"partition", entry.partition},
-                   {"offset", entry.offset},        {"park_offset", entry.park_offset},
-                   {"time_ms", entry.timestamp_ms}, {"head", entry.head},
-                   {"attempts", entry.attempts},    {"redrives", entry.redrives},
-                   {"redriving", entry.redriving}};
-  AddBytes(out, "id", entry.id);
-  AddBytes(out, "why", entry.why);
-  if (values) {
-    AddBytes(out, "key", entry.key);
-    AddBytes(out, "value", entry.value);
-    out["headers"] = ordered_json::array();
-    for (const auto& [name, value] : entry.headers) {
-      ordered_json header;
-      AddBytes(header, "name", name);
-      AddBytes(header, "value", value);
-      out["headers"].push_back(std::move(header));
-    }
-  }
-  return out;
-}
 
 bool IsHead(const ParkedEntry& entry) {
   return entry.offset == entry.head;
@@ -219,11 +179,11 @@ void SortByHead(std::vector<ParkedEntry>& messages) {
 int ParkCreateCommand(const ParkArguments& arguments) {
   const auto options = LoadService(arguments.config);
   if (!options) {
-    return Failed(options.error());
+    return ParkFailed(options.error());
   }
   const auto made = CreateParkTopics(options->runtime, kWithin);
   if (!made) {
-    return Failed(made.error());
+    return ParkFailed(made.error());
   }
   if (arguments.json) {
     std::cout << SafeJson({{"made", *made}}) << "\n";
@@ -239,15 +199,15 @@ int ParkCreateCommand(const ParkArguments& arguments) {
 int ParkListCommand(const ParkArguments& arguments) {
   const auto options = LoadService(arguments.config);
   if (!options) {
-    return Failed(options.error());
+    return ParkFailed(options.error());
   }
   auto found = Find(*options, arguments, Purpose::kList, arguments.limit);
   if (!found) {
-    return Failed(found.error());
+    return ParkFailed(found.error());
   }
   SortByHead(found->messages);
   for (const ParkedEntry& entry : found->messages) {
-    arguments.json ? void(std::cout << SafeJson(AsJson(entry, arguments.values)) << "\n")
+    arguments.json ? void(std::cout << SafeJson(ParkedJson(entry, arguments.values)) << "\n")
                    : Print(entry);
   }
   if (!arguments.json) {
@@ -263,11 +223,11 @@ int ParkListCommand(const ParkArguments& arguments) {
 int ParkSendCommand(const ParkArguments& arguments, ParkCommand::Kind kind) {
   const auto options = LoadService(arguments.config);
   if (!options) {
-    return Failed(options.error());
+    return ParkFailed(options.error());
   }
   const auto patience = ParseDuration(arguments.patience);
   if (!patience) {
-    return Failed({Code::kInvalid, Effect::kNone, "--patience takes a time like 1m"});
+    return ParkFailed({Code::kInvalid, Effect::kNone, "--patience takes a time like 1m"});
   }
   StopSignals signals;
   const bool redrives = kind == ParkCommand::Kind::kRedrive;
@@ -275,7 +235,7 @@ int ParkSendCommand(const ParkArguments& arguments, ParkCommand::Kind kind) {
   auto found =
       Find(*options, arguments, redrives ? Purpose::kRedrive : Purpose::kEach, kMostMessages);
   if (!found) {
-    return Failed(found.error());
+    return ParkFailed(found.error());
   }
   const uint64_t messages = found->messages.size();
   std::set<std::pair<std::string, int32_t>> partitions;
@@ -293,7 +253,7 @@ int ParkSendCommand(const ParkArguments& arguments, ParkCommand::Kind kind) {
   }
   const bool counted = arguments.count ? *arguments.count == messages : messages <= kMostUncounted;
   if (!counted && !cancels) {
-    return Failed({Code::kInvalid, Effect::kNone,
+    return ParkFailed({Code::kInvalid, Effect::kNone,
                    "there are " + std::to_string(messages) + " messages: say --count " +
                        std::to_string(messages)});
   }
@@ -304,7 +264,7 @@ int ParkSendCommand(const ParkArguments& arguments, ParkCommand::Kind kind) {
   const auto done =
       CommandParked(options->runtime, command, found->messages, *patience, signals.token());
   if (!done) {
-    return Failed(done.error());
+    return ParkFailed(done.error());
   }
   Say(arguments, {{"run", command.run},
                   {"commands", done->commands},

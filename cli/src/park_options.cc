@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "park_command.h"
+#include "park_message_command.h"
 
 namespace oncemq {
 namespace {
@@ -33,6 +34,41 @@ void AddGo(CLI::App* command, const SharedArguments& arguments) {
                       "Leave when nothing has moved for so long; the commands stay in force");
 }
 
+void AddMessage(CLI::App* command, ParkMessageArguments& arguments) {
+  const std::string group = "Which one";
+  command->add_option("--topic", arguments.topic, "Its topic, where the service has several")
+      ->group(group);
+  command->add_option("--partition", arguments.partition, "Its partition")->group(group);
+  command->add_option("--offset", arguments.offset, "Its offset in the topic")->group(group);
+  command->add_option("-c,--config", arguments.config, "The service file")->required();
+  command->add_flag("--json", arguments.json, "As JSON, one object");
+}
+
+void AddShow(CLI::App* park, CommandActions& actions) {
+  const auto arguments = std::make_shared<ParkMessageArguments>();
+  CLI::App* show = park->add_subcommand(
+      "show", "Show one message whole, with its history, also after its end");
+  AddMessage(show, *arguments);
+  show->add_option("--id", arguments->id, "By its id instead; the first one of several")
+      ->group("Which one");
+  show->add_option("--value", arguments->value, "Write the bytes of its value to this file");
+  actions.push_back({show, [arguments] { return ParkShowCommand(*arguments); }});
+}
+
+void AddEdit(CLI::App* park, CommandActions& actions) {
+  const auto arguments = std::make_shared<ParkMessageArguments>();
+  CLI::App* edit = park->add_subcommand(
+      "edit", "Give a parked message another value or headers; key and id stay");
+  AddMessage(edit, *arguments);
+  edit->add_option("--value", arguments->value, "The value: the bytes of this file");
+  edit->add_option("--header", arguments->headers,
+                   "NAME=VALUE, in the place of all headers of that name");
+  edit->add_option("--drop-header", arguments->drop_headers, "Without the headers of this name");
+  edit->add_option("--run", arguments->run, "Names this edit; made up where it is not said");
+  edit->add_flag("--go", arguments->go, "Do it, else it only shows the difference");
+  actions.push_back({edit, [arguments] { return ParkEditCommand(*arguments); }});
+}
+
 }  // namespace
 
 void AddPark(CLI::App& app, CommandActions& actions) {
@@ -43,14 +79,18 @@ void AddPark(CLI::App& app, CommandActions& actions) {
       "Examples:\n"
       "  oncemq park create -c service.yaml\n"
       "  oncemq park list --why 'no account' -c service.yaml\n"
+      "  oncemq park show --partition 3 --offset 17 -c service.yaml\n"
+      "  oncemq park edit --partition 3 --offset 17 --value fixed.json --go -c service.yaml\n"
       "  oncemq park redrive --why 'no account' --run ticket-7 --go -c service.yaml\n"
       "\n"
       "A command is a record of the park topic, and the owner of the partition carries it out.\n"
       "Exit codes: 1 failed, 2 refused, 3 some messages were refused again or have no outcome "
       "yet,\n"
-      "6 no broker answers.");
+      "or an edit came too late, 6 no broker answers.");
   CLI::App* create = park->add_subcommand("create", "Make those that are not there");
   CLI::App* list = park->add_subcommand("list", "Show what is parked, each key in its order");
+  AddShow(park, actions);
+  AddEdit(park, actions);
   CLI::App* redrive = park->add_subcommand(
       "redrive", "Run messages again, with those that follow them, in the order of their key");
   CLI::App* drop = park->add_subcommand("drop", "Give messages up; those that follow them stay");

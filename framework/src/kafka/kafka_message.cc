@@ -93,6 +93,12 @@ class KafkaView final : public MessageView {
   KafkaMessage message_;
 };
 
+// Read from the right, two numbers and the rest: one text for one place, whatever a topic is
+// called.
+std::string CoordinateId(std::string_view topic, int32_t partition, int64_t offset) {
+  return std::string(topic) + "/" + std::to_string(partition) + "/" + std::to_string(offset);
+}
+
 std::string PlaceOfId(const RuntimeOptions& options) {
   return options.id_from == IdFrom::kKey ? "its key" : "its header " + options.id_header;
 }
@@ -106,6 +112,20 @@ uint32_t FingerprintOf(std::optional<std::string_view> payload) {
   }
   const auto low = static_cast<uint32_t>(StableHash(*payload));
   return low != 0 ? low : 1;
+}
+
+std::string IdOf(const RuntimeOptions& options, const Message& message) {
+  std::optional<std::string_view> id;
+  if (options.id_from == IdFrom::kHeader) {
+    id = message.header(options.id_header);
+  } else if (options.id_from == IdFrom::kKey) {
+    id = message.key();
+  }
+  const bool stands_in = options.id_from == IdFrom::kCoordinates ||
+                         options.missing_id == MissingId::kCoordinates;
+  return id.value_or("").empty() && stands_in
+             ? CoordinateId(message.topic(), message.partition(), message.offset())
+             : std::string(id.value_or(""));
 }
 
 MessageReader::MessageReader(const RuntimeOptions& options, const IdNeeds& needs)
@@ -228,12 +248,6 @@ void MessageReader::TakeId(rd_kafka_message_t* message, std::string_view id, NoI
   if (form_ == MessageForm::kHeld) {
     arrival.message = pool_.Take(MessageRef(message), arrival.id);
   }
-}
-
-// Read from the right, two numbers and the rest: one text for one place, whatever a topic is
-// called.
-std::string MessageReader::CoordinateId(std::string_view topic, int32_t partition, int64_t offset) {
-  return std::string(topic) + "/" + std::to_string(partition) + "/" + std::to_string(offset);
 }
 
 // It keeps the id of its parking, since a marker may stand there.

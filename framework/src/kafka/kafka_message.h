@@ -30,6 +30,9 @@ inline MessageRef RefOf(MessageForm form, void* message) {
 // differ but for one in 2^32. Never 0. Nothing is a tombstone, which is not an empty payload.
 uint32_t FingerprintOf(std::optional<std::string_view> payload);
 
+// The id of a message by the recipe of the service, before its bounds. Empty: it has none.
+std::string IdOf(const RuntimeOptions& options, const Message& message);
+
 // With NullKey::kOneLane, the hash of no key. Any number but 0 will do. A key with this hash would
 // share the lane, which is slower and not wrong.
 inline constexpr uint64_t kNullKeyLane = 1;
@@ -72,7 +75,6 @@ class MessageReader {
   void ReadHeaderId(rd_kafka_message_t* message, Arrival& arrival);
   enum class NoId : uint8_t { kMissing, kNull, kEmpty };
   void TakeId(rd_kafka_message_t* message, std::string_view id, NoId if_empty, Arrival& arrival);
-  static std::string CoordinateId(std::string_view topic, int32_t partition, int64_t offset);
 
   const IdFrom from_;
   const MissingId missing_;

@@ -3,7 +3,7 @@
 
 #include "broker_error.h"
 #include "client_config.h"
-#include "park_book.h"
+#include "park_reader.h"
 #include "rdkafka_ptr.h"
 #include "topic_configs.h"
 
@@ -19,31 +19,6 @@ Error Unfit(std::string why) {
 // With these a topic forgets nothing by itself.
 constexpr std::pair<const char*, const char*> kKeepAll[] = {
     {"cleanup.policy", "delete"}, {"retention.ms", "-1"}, {"retention.bytes", "-1"}};
-
-struct TopicShape {
-  std::string topic;
-  int partitions = 0;
-  int replicas = 0;
-};
-
-// kNotFound: there is none.
-Result<TopicShape> ShapeOf(rd_kafka_t* client, const std::string& topic, milliseconds within) {
-  const TopicPtr handle(rd_kafka_topic_new(client, topic.c_str(), nullptr));
-  const rd_kafka_metadata_t* found = nullptr;
-  const auto code = rd_kafka_metadata(client, 0, handle.get(), &found, Millis(within));
-  const MetadataPtr answer(found);
-  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    return BrokerError(code, "no broker answers");
-  }
-  if (found->topic_cnt != 1 || found->topics[0].err == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART) {
-    return Error{Code::kNotFound, Effect::kNone, "the topic " + topic + " does not exist"};
-  }
-  const rd_kafka_metadata_topic_t& of = found->topics[0];
-  if (of.err != RD_KAFKA_RESP_ERR_NO_ERROR || of.partition_cnt == 0) {
-    return BrokerError(of.err, "the topic " + topic + " is not ready");
-  }
-  return TopicShape{topic, of.partition_cnt, of.partitions[0].replica_cnt};
-}
 
 Status CreateTopic(rd_kafka_t* client, const std::string& topic, const TopicShape& source,
                    milliseconds within) {
@@ -104,95 +79,6 @@ Status CheckFit(rd_kafka_t* client, const TopicShape& park, int source_partition
   return {};
 }
 
-std::optional<std::string> BytesOf(const void* bytes, size_t size) {
-  return bytes == nullptr ? std::nullopt
-                          : std::optional(std::string(static_cast<const char*>(bytes), size));
-}
-
-// The records of one park topic.
-class ParkReader {
- public:
-  using Take = std::function<bool(const rd_kafka_message_t&)>;
-
-  ParkReader(rd_kafka_t* client, const std::string& source, milliseconds within)
-      : client_(client),
-        topic_(ParkTopicOf(source)),
-        within_(within),
-        handle_(rd_kafka_topic_new(client, topic_.c_str(), nullptr)) {}
-
-  // One partition from its begin to its present end. False: `take` has seen enough.
-  Result<bool> Read(int32_t partition, const Take& take) {
-    int64_t begin = 0;
-    int64_t end = 0;
-    const auto marks = rd_kafka_query_watermark_offsets(client_, topic_.c_str(), partition, &begin,
-                                                        &end, Millis(within_));
-    if (marks != RD_KAFKA_RESP_ERR_NO_ERROR) {
-      return BrokerError(marks, "the end of " + topic_ + " is not known");
-    }
-    if (begin >= end) {
-      return true;
-    }
-    if (rd_kafka_consume_start(handle_.get(), partition, begin) != 0) {
-      return BrokerError(rd_kafka_last_error(), topic_ + " can't be read");
-    }
-    const Result<bool> all = ReadTo(partition, end, take);
-    rd_kafka_consume_stop(handle_.get(), partition);
-    return all;
-  }
-
- private:
-  Result<bool> ReadTo(int32_t partition, int64_t end, const Take& take) {
-    BootTime until = BootNow() + within_;
-    for (int64_t next = 0; next < end;) {
-      const RecordPtr record(rd_kafka_consume(handle_.get(), partition, 100));
-      if (record == nullptr) {
-        if (BootNow() > until) {
-          return Error{Code::kTimeout, Effect::kNone, topic_ + " can't be read: no broker answers"};
-        }
-        continue;
-      }
-      if (record->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
-        return true;
-      }
-      if (record->err != RD_KAFKA_RESP_ERR_NO_ERROR) {
-        return BrokerError(record->err, topic_ + " can't be read");
-      }
-      until = BootNow() + within_;
-      next = record->offset + 1;
-      if (!take(*record)) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  rd_kafka_t* const client_;
-  const std::string topic_;
-  const milliseconds within_;
-  const TopicPtr handle_;
-};
-
-// An entry of the book, with what only its record has.
-ParkedEntry EntryOf(const rd_kafka_message_t& record, const std::string& source,
-                    const ParkRecord& read, ParkHeaders own, const ParkBook& book) {
-  const ParkBook::Entry& its = book.entries().at(read.offset);
-  const ParkBook::Chain& chain = book.chains().at(its.chain);
-  return {.topic = source,
-          .partition = record.partition,
-          .offset = read.offset,
-          .park_offset = record.offset,
-          .timestamp_ms = rd_kafka_message_timestamp(&record, nullptr),
-          .id = read.id,
-          .why = its.why,
-          .attempts = its.attempts,
-          .redrives = its.redrives,
-          .head = chain.places.begin()->second,
-          .redriving = chain.command >= 0,
-          .key = BytesOf(record.key, record.key_len),
-          .value = BytesOf(record.payload, record.len),
-          .headers = std::move(own)};
-}
-
 }  // namespace
 
 std::string ParkTopicOf(std::string_view topic) {
@@ -245,48 +131,6 @@ Status CheckParkTopics(const RuntimeOptions& options, milliseconds within) {
     const int partitions = shape ? shape->partitions : park->partitions;
     if (const Status fits = CheckFit(client->get(), *park, partitions, within); !fits) {
       return fits;
-    }
-  }
-  return {};
-}
-
-Status ReadParked(const RuntimeOptions& options, milliseconds within,
-                  const std::function<bool(const ParkedEntry&)>& take) {
-  const auto client = OpenObserver(options);
-  if (!client) {
-    return client.error();
-  }
-  for (const std::string& source : options.kafka.topics) {
-    const auto shape = ShapeOf(client->get(), ParkTopicOf(source), within);
-    if (!shape) {
-      return shape.error();
-    }
-    ParkReader reader(client->get(), source, within);
-    for (int32_t partition = 0; partition < shape->partitions; partition++) {
-      ParkBook book;
-      const auto noted = reader.Read(partition, [&](const rd_kafka_message_t& record) {
-        book.Apply(record, options.null_key);
-        return true;
-      });
-      if (!noted) {
-        return noted.error();
-      }
-      if (book.entries().empty()) {
-        continue;
-      }
-      const auto goes_on = reader.Read(partition, [&](const rd_kafka_message_t& record) {
-        ParkHeaders own;
-        const auto read = ReadParkRecord(record, &own);
-        const auto entry = read ? book.entries().find(read->offset) : book.entries().end();
-        return entry == book.entries().end() || entry->second.place != record.offset ||
-               take(EntryOf(record, source, *read, std::move(own), book));
-      });
-      if (!goes_on) {
-        return goes_on.error();
-      }
-      if (!*goes_on) {
-        return {};
-      }
     }
   }
   return {};

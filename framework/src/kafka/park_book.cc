@@ -37,7 +37,7 @@ void ParkBook::Apply(const ParkRecord& record, std::optional<uint64_t> key) {
     case ParkKind::kParked:
     case ParkKind::kFollows:
       if (!known && record.offset >= 0) {
-        Add(record, {key.has_value(), key.value_or(static_cast<uint64_t>(record.offset))});
+        Add(record, NameOf(record, key));
       }
       break;
     case ParkKind::kAgain:
@@ -46,6 +46,7 @@ void ParkBook::Apply(const ParkRecord& record, std::optional<uint64_t> key) {
         found->second.attempts += record.attempts;
         found->second.why = record.why;
         chain->command = -1;
+        chain->cancelled = false;
         NoteDue(found->second.chain);
       }
       break;
@@ -77,9 +78,13 @@ void ParkBook::Apply(const ParkRecord& record, std::optional<uint64_t> key) {
       for (auto& [name, its] : chains_) {
         if (its.command >= 0 && its.run == record.run) {
           its.command = -1;
+          its.cancelled = true;
           NoteDue(name);
         }
       }
+      break;
+    case ParkKind::kEdit:
+      Edit(record, NameOf(record, key));
       break;
     case ParkKind::kOwner:
       NoteBegun();
@@ -91,15 +96,30 @@ void ParkBook::Apply(const ParkRecord& record, std::optional<uint64_t> key) {
 
 // What the redrives under way have begun, the former owner may not have recorded.
 void ParkBook::NoteBegun() {
-  for (const auto& [name, chain] : chains_) {
+  for (auto& [name, chain] : chains_) {
     for (const auto& [place, offset] : chain.places) {
-      entries_.at(offset).begun |= chain.command >= 0;
+      entries_.at(offset).begun |= chain.command >= 0 || chain.cancelled;
     }
+    chain.cancelled = false;
   }
+}
+
+ParkBook::ChainName ParkBook::NameOf(const ParkRecord& record, std::optional<uint64_t> key) {
+  return {key.has_value(), key.value_or(static_cast<uint64_t>(record.offset))};
+}
+
+bool ParkBook::MayEdit(int64_t offset) const {
+  const auto entry = entries_.find(offset);
+  if (entry == entries_.end()) {
+    return false;
+  }
+  const Chain& chain = chains_.at(entry->second.chain);
+  return chain.command < 0 && !chain.cancelled && !chain.drops.contains(offset);
 }
 
 void ParkBook::Add(const ParkRecord& record, const ChainName& chain) {
   entries_[record.offset] = {.place = record.place,
+                             .body = record.place,
                              .chain = chain,
                              .follows = record.kind == ParkKind::kFollows,
                              .first = record.first,
@@ -107,6 +127,17 @@ void ParkBook::Add(const ParkRecord& record, const ChainName& chain) {
                              .why = record.why};
   chains_[chain].places[record.place] = record.offset;
   NoteDue(chain);
+}
+
+// Two edits of one body exclude each other, and none moves a message to another key.
+void ParkBook::Edit(const ParkRecord& record, const ChainName& chain) {
+  if (!MayEdit(record.offset)) {
+    return;
+  }
+  Entry& entry = entries_.at(record.offset);
+  if (entry.body == record.replaces && entry.chain == chain) {
+    entry.body = record.place;
+  }
 }
 
 void ParkBook::End(int64_t offset) {
@@ -142,10 +173,12 @@ int64_t ParkBook::NextPlace(const ChainName& name, const Chain& chain) const {
 void ParkBook::NoteDue(const ChainName& name) {
   Chain& chain = chains_.at(name);
   const int64_t next = NextPlace(name, chain);
-  if (next != chain.due) {
-    due_.erase(std::exchange(chain.due, next));
-    if (next >= 0) {
-      due_[next] = name;
+  const int64_t offset = next < 0 ? -1 : chain.places.at(next);
+  const int64_t body = next < 0 ? -1 : entries_.at(offset).body;
+  if (body != chain.due) {
+    due_.erase(std::exchange(chain.due, body));
+    if (body >= 0) {
+      due_[body] = offset;
     }
   }
 }
@@ -155,8 +188,7 @@ std::optional<ParkBook::Due> ParkBook::DueAt(int64_t place) const {
   if (due == due_.end()) {
     return std::nullopt;
   }
-  const Chain& chain = chains_.at(due->second);
-  return Due{chain.places.at(place), chain.command < 0};
+  return Due{due->second, chains_.at(entries_.at(due->second).chain).command < 0};
 }
 
 void ParkBook::HandOut(int64_t offset) {

@@ -7,7 +7,7 @@
 //
 // **Promise:** a message is in the book once. Those of one key are a chain, in the order of their
 // parking, and are handed out in that order. The record of an owner counts for nothing after a
-// later owner has begun.
+// later owner has begun. A message that may be in hand keeps its body.
 //
 // **Limits:** about 150 bytes for each parked message.
 //
@@ -36,6 +36,7 @@ class ParkBook {
   };
   struct Entry {
     int64_t place = 0;
+    int64_t body = 0;  // place of the record with its present body
     ChainName chain;
     bool follows = false;
     bool first = false;
@@ -51,7 +52,8 @@ class ParkBook {
     std::string run;                    // of that
     std::set<int64_t> drops;            // offsets to be dropped
     int64_t handed = -1;                // entries up to this place were handed out
-    int64_t due = -1;                   // the next place to hand out, or -1
+    int64_t due = -1;                   // the next body to hand out, or -1
+    bool cancelled = false;             // a redrive, and messages may be in hand still
   };
 
   // Keeps the dropped offsets from `frontier` on. An owner reads them once more.
@@ -76,9 +78,12 @@ class ParkBook {
     int64_t offset = 0;
     bool drop = false;
   };
-  // The message at the place, if it is the next one of a redriven chain, or has to be dropped.
+  // False: it has ended, is to be dropped, or a redrive may have it in hand.
+  bool MayEdit(int64_t offset) const;
+  // The message whose body is at the place, if it is the next one of a redriven chain, or has to be
+  // dropped.
   std::optional<Due> DueAt(int64_t place) const;
-  // The lowest place with such a message, if there is one.
+  // The lowest place with such a body, if there is one.
   std::optional<int64_t> FirstDue() const {
     return due_.empty() ? std::nullopt : std::optional(due_.begin()->first);
   }
@@ -89,15 +94,17 @@ class ParkBook {
   void TakeBack(int64_t offset);
 
  private:
+  static ChainName NameOf(const ParkRecord& record, std::optional<uint64_t> key);
   int64_t NextPlace(const ChainName& name, const Chain& chain) const;
   void NoteDue(const ChainName& name);
   void Add(const ParkRecord& record, const ChainName& chain);
+  void Edit(const ParkRecord& record, const ChainName& chain);
   void NoteBegun();
   void End(int64_t offset);
 
   std::map<int64_t, Entry> entries_;
   std::map<ChainName, Chain> chains_;
-  std::map<int64_t, ChainName> due_;  // by place
+  std::map<int64_t, int64_t> due_;  // offsets, by the place of the body
   struct Handed {
     int64_t place = 0;
     ChainName chain;

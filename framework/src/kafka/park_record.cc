@@ -15,9 +15,9 @@ namespace {
 
 constexpr std::string_view kFirstOfEntry = "__dlq.errors.topic";
 constexpr std::string_view kVersion = "1 ";
-constexpr std::array<std::string_view, 10> kKinds{"parked", "follows", "passed", "again",
+constexpr std::array<std::string_view, 11> kKinds{"parked", "follows", "passed", "again",
                                                   "ended",  "dropped", "owner",  "redrive",
-                                                  "drop",   "cancel"};
+                                                  "drop",   "cancel",  "edit"};
 
 template <class Number>
 std::string BigEndian(Number number) {
@@ -92,7 +92,7 @@ std::optional<ParkRecord> ReadParkRecord(const rd_kafka_message_t& record, ParkH
   if (!kind) {
     return std::nullopt;
   }
-  const bool entry = IsEntry(*kind);
+  const bool entry = HasMessage(*kind);
   ParkRecord found{
       .kind = *kind,
       .place = record.offset,
@@ -103,7 +103,8 @@ std::optional<ParkRecord> ReadParkRecord(const rd_kafka_message_t& record, ParkH
           text(entry ? "__dlq.errors.delivery.count" : "oncemq-park-attempts"), 0),
       .id = std::string(text(kParkIdHeader)),
       .why = std::string(text(entry ? "__dlq.errors.message" : "oncemq-park-why")),
-      .run = std::string(text("oncemq-park-run"))};
+      .run = std::string(text("oncemq-park-run")),
+      .replaces = NumberOf<int64_t>(text("oncemq-park-replaces"), -1)};
   if (own != nullptr) {
     all.resize(ours);
     *own = std::move(all);
@@ -129,8 +130,13 @@ ParkHeaders EntryHeaders(const ParkRecord& record, const Message& message, std::
       {"kafka_dlt-original-timestamp", BigEndian(message.timestamp_ms())},
       {"kafka_dlt-original-consumer-group", std::string(group)},
       {"kafka_dlt-exception-message", why},
-      {std::string(kParkHeader), std::string(kVersion).append(ToString(record.kind))},
-      {"oncemq-park-owner", std::to_string(record.owner)}};
+      {std::string(kParkHeader), std::string(kVersion).append(ToString(record.kind))}};
+  if (record.kind == ParkKind::kEdit) {
+    headers.emplace_back("oncemq-park-run", record.run);
+    headers.emplace_back("oncemq-park-replaces", std::to_string(record.replaces));
+  } else {
+    headers.emplace_back("oncemq-park-owner", std::to_string(record.owner));
+  }
   if (!record.id.empty()) {
     headers.emplace_back(kParkIdHeader, record.id);
   }

@@ -33,11 +33,15 @@ enum class ParkKind : uint8_t {
   kRedrive,
   kDrop,
   kCancel,  // the redrives of a run, before they begin
+  kEdit,    // another body of an entry, and so a whole message
 };
 std::string_view ToString(ParkKind kind);
 ParkKind ParkKindOf(RecordKind kind);
 constexpr bool IsEntry(ParkKind kind) {
   return kind <= ParkKind::kPassed;
+}
+constexpr bool HasMessage(ParkKind kind) {
+  return IsEntry(kind) || kind == ParkKind::kEdit;
 }
 
 struct ParkRecord {
@@ -49,7 +53,8 @@ struct ParkRecord {
   uint32_t attempts = 0;
   std::string id;
   std::string why;
-  std::string run;  // of a command
+  std::string run;        // of a command
+  int64_t replaces = -1;  // by an edit: the place of the body until then
 };
 
 using ParkHeaders = std::vector<std::pair<std::string, std::optional<std::string>>>;
@@ -58,7 +63,7 @@ using ParkHeaders = std::vector<std::pair<std::string, std::optional<std::string
 std::optional<ParkRecord> ReadParkRecord(const rd_kafka_message_t& record,
                                          ParkHeaders* own = nullptr);
 
-// The headers of an entry, to stand after the message's own.
+// The headers of an entry or an edit, to stand after the message's own.
 ParkHeaders EntryHeaders(const ParkRecord& record, const Message& message, std::string_view group);
 // The headers of any other record.
 ParkHeaders OtherHeaders(const ParkRecord& record);

@@ -197,6 +197,24 @@ Status ParkTopic::RecordCommands(std::span<const Command> commands) {
   return worst ? reported : worst;
 }
 
+Result<int64_t> ParkTopic::RecordEdit(const Message& message, const ParkRecord& record) {
+  const PartitionName name{std::string(message.topic()), message.partition()};
+  {
+    MutexLock lock(mutex_);
+    if (const Status ready = Ready(); !ready) {
+      return ready.error();
+    }
+    RecordReports reports(++records_);
+    const Body body{message.key(), message.value(), message.timestamp_ms()};
+    const ParkHeaders ours = EntryHeaders(record, message, options_.kafka.group);
+    const Status sent = Send(name, body, Packed(message.headers(), ours), reports);
+    if (const Status reported = sent ? AwaitReports(reports) : sent; !reported) {
+      return reported.error();
+    }
+  }
+  return LastPlace(name);
+}
+
 Status ParkTopic::RecordOwner(const PartitionName& name, OwnerEpoch owner) {
   constexpr size_t kKept = 16;
   {

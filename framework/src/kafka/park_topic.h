@@ -58,6 +58,8 @@ class ParkTopic final : public OutcomeLog {
     ParkRecord record;
   };
   Status RecordCommands(std::span<const Command> commands);
+  // Its place. The message is the edited one.
+  Result<int64_t> RecordEdit(const Message& message, const ParkRecord& record);
   // An owner begins. From here on the records of earlier owners count for nothing. Within the
   // assignment, records under its later ownerships name this one.
   Status RecordOwner(const PartitionName& name, OwnerEpoch owner);

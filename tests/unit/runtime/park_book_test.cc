@@ -39,6 +39,11 @@ class ParkBookTest : public ::testing::Test {
     return Write({.kind = ParkKind::kRedrive, .offset = offset, .run = run});
   }
 
+  int64_t Edit(int64_t offset, int64_t replaces, std::optional<uint64_t> key = kKey) {
+    return Write({.kind = ParkKind::kEdit, .offset = offset, .replaces = replaces}, key);
+  }
+  int64_t BodyOf(int64_t offset) const { return book_.entries().at(offset).body; }
+
   std::vector<int64_t> Open() const {
     std::vector<int64_t> offsets;
     for (const auto& [offset, entry] : book_.entries()) {
@@ -288,11 +293,111 @@ TEST_F(ParkBookTest, TheLastOneThatIsTakenBackComesAgainAlone) {
   EXPECT_THAT(HandOut(), ElementsAre(2));
 }
 
+TEST_F(ParkBookTest, ARedriveReadsTheEditedBodyInTheOrderOfTheKey) {
+  const int64_t head = Park(1);
+  const int64_t follower = Park(2);
+  Park(3);
+  const int64_t of_follower = Edit(2, follower);
+  const int64_t of_head = Edit(1, head);
+  EXPECT_EQ(BodyOf(1), of_head);
+  EXPECT_EQ(book_.entries().at(1).place, head) << "the chain is in its order";
+  Redrive(1);
+  EXPECT_EQ(book_.FirstDue(), of_head);
+  book_.HandOut(1);
+  EXPECT_EQ(book_.FirstDue(), of_follower);
+  EXPECT_THAT(HandOut(), ElementsAre(2, 3));
+}
+
+TEST_F(ParkBookTest, OfTwoEditsOfOneBodyTheFirstCounts) {
+  const int64_t place = Park(1);
+  const int64_t first = Edit(1, place);
+  Edit(1, place);
+  EXPECT_EQ(BodyOf(1), first);
+  Edit(1, -1);
+  EXPECT_EQ(BodyOf(1), first);
+  const int64_t next = Edit(1, first);
+  EXPECT_EQ(BodyOf(1), next);
+}
+
+TEST_F(ParkBookTest, AMessageThatMayBeInHandIsNotEdited) {
+  const int64_t place = Park(1);
+  const int64_t follower = Park(2);
+  Redrive(1);
+  Edit(1, place);
+  Edit(2, follower);
+  EXPECT_EQ(BodyOf(1), place);
+  EXPECT_EQ(BodyOf(2), follower);
+  Write(ParkKind::kAgain, 1);
+  EXPECT_EQ(BodyOf(2), follower) << "void for ever";
+  const int64_t edited = Edit(1, place);
+  EXPECT_EQ(BodyOf(1), edited);
+}
+
+TEST_F(ParkBookTest, AMessageOfACancelledRedriveIsNotEditedBeforeItsOutcomeOrTheNextOwner) {
+  const int64_t place = Park(1);
+  for (const ParkKind over : {ParkKind::kAgain, ParkKind::kOwner}) {
+    const int64_t body = BodyOf(1);
+    Redrive(1);
+    Write({.kind = ParkKind::kCancel, .run = "run"});
+    Edit(1, body);
+    EXPECT_EQ(BodyOf(1), body) << "its handler may run";
+    Write({.kind = over, .offset = 1});
+    const int64_t edited = Edit(1, body);
+    EXPECT_EQ(BodyOf(1), edited);
+  }
+  EXPECT_EQ(book_.entries().at(1).place, place);
+}
+
+TEST_F(ParkBookTest, WhatHasEndedOrIsToBeDroppedIsNotEdited) {
+  const int64_t place = Park(1);
+  const int64_t other = Park(2);
+  Write(ParkKind::kDrop, 1);
+  Edit(1, place);
+  EXPECT_EQ(book_.FirstDue(), place);
+  const int64_t edited = Edit(2, other);
+  EXPECT_EQ(BodyOf(2), edited) << "only the other one is dropped";
+  EXPECT_THAT(Dropped(), ElementsAre(1));
+  Write(ParkKind::kDropped, 1);
+  Edit(1, place);
+  EXPECT_THAT(Open(), ElementsAre(2));
+  EXPECT_FALSE(book_.MayEdit(1));
+}
+
+TEST_F(ParkBookTest, AnEditMovesNoMessageToAnotherKey) {
+  const int64_t keyed = Park(1);
+  const int64_t alone = Park(2, std::nullopt);
+  for (const std::optional<uint64_t> key : {std::optional(kOther), std::optional<uint64_t>()}) {
+    Edit(1, keyed, key);
+    EXPECT_EQ(BodyOf(1), keyed);
+  }
+  Edit(2, alone);
+  EXPECT_EQ(BodyOf(2), alone);
+  const int64_t edited = Edit(2, alone, std::nullopt);
+  EXPECT_EQ(BodyOf(2), edited);
+}
+
+TEST_F(ParkBookTest, AnEditedMessageIsDroppedAndTakenBackAsAnyOther) {
+  const int64_t edited = Edit(1, Park(1));
+  Park(2);
+  Redrive(1);
+  EXPECT_THAT(HandOut(), ElementsAre(1, 2));
+  book_.TakeBack(2);
+  book_.TakeBack(1);
+  EXPECT_EQ(book_.FirstDue(), edited);
+  EXPECT_THAT(HandOut(), ElementsAre(1, 2));
+  Write(ParkKind::kAgain, 1);
+  book_.TakeBack(1);
+  book_.TakeBack(2);
+  Write(ParkKind::kDrop, 1);
+  EXPECT_THAT(Dropped(), ElementsAre(1));
+}
+
 TEST_F(ParkBookTest, WhatIsNotParkedIsNeitherRunNorEnded) {
   Park(1);
   Park(-1);
   for (const ParkKind kind : {ParkKind::kPassed, ParkKind::kAgain, ParkKind::kEnded,
-                              ParkKind::kDropped, ParkKind::kRedrive, ParkKind::kDrop}) {
+                              ParkKind::kDropped, ParkKind::kRedrive, ParkKind::kDrop,
+                              ParkKind::kEdit}) {
     Write(kind, 2);
   }
   EXPECT_THAT(Open(), ElementsAre(1));
@@ -307,7 +412,7 @@ class RandomBook {
     const int64_t offset = which % 12;
     const std::optional<uint64_t> key =
         offset % 4 == 3 ? std::nullopt : std::optional<uint64_t>(offset % 4);
-    switch (what % 12) {
+    switch (what % 13) {
       case 0:
       case 1:
       case 2:
@@ -318,15 +423,18 @@ class RandomBook {
       default: {
         constexpr ParkKind kKinds[] = {ParkKind::kParked, ParkKind::kFollows, ParkKind::kAgain,
                                        ParkKind::kEnded,  ParkKind::kRedrive, ParkKind::kDrop,
-                                       ParkKind::kCancel};
-        const ParkKind kind = kKinds[what % 12 - 5];
+                                       ParkKind::kCancel, ParkKind::kEdit};
+        const ParkKind kind = kKinds[what % 13 - 5];
         if (IsEntry(kind) && IsInHand(offset)) {
           return;  // what was run is parked anew by no owner
         }
         const OwnerEpoch owner = which % 5 == 0 ? which / 5 % 4 : 0;
-        book_.Apply(
-            {.kind = kind, .place = book_.next() + which % 2, .offset = offset, .owner = owner},
-            key);
+        book_.Apply({.kind = kind,
+                     .place = book_.next() + which % 2,
+                     .offset = offset,
+                     .owner = owner,
+                     .replaces = BodyOf(offset)},
+                    key);
       }
     }
   }
@@ -355,6 +463,10 @@ class RandomBook {
     ParkBook::ChainName chain;
   };
 
+  int64_t BodyOf(int64_t offset) const {
+    const auto entry = book_.entries().find(offset);
+    return entry == book_.entries().end() ? -1 : entry->second.body;
+  }
   bool IsInHand(int64_t offset) const {
     return std::ranges::any_of(in_hand_, [&](const InHand& one) { return one.offset == offset; });
   }
@@ -366,12 +478,12 @@ class RandomBook {
     const auto due = book_.DueAt(*first);
     RC_ASSERT(due.has_value());
     const ParkBook::Entry& entry = book_.entries().at(due->offset);
-    RC_ASSERT(entry.place == *first);
+    RC_ASSERT(entry.body == *first);
     RC_ASSERT(!IsInHand(due->offset));
     for (const InHand& one : in_hand_) {
-      RC_ASSERT(!(one.chain == entry.chain) || (one.place < *first && !due->drop));
+      RC_ASSERT(!(one.chain == entry.chain) || (one.place < entry.place && !due->drop));
     }
-    in_hand_.push_back({due->offset, *first, entry.chain});
+    in_hand_.push_back({due->offset, entry.place, entry.chain});
     book_.HandOut(due->offset);
     RC_ASSERT(book_.Wants(due->offset));
   }
@@ -421,8 +533,12 @@ TEST(ParkBookOfAnOwner, AMessageOfARedriveThatOutlivesItsOwnerMayHaveBeenCalled)
   book.Apply({.kind = ParkKind::kFollows, .place = 1, .offset = 10, .owner = 5}, kKey);
   book.Apply({.kind = ParkKind::kRedrive, .place = 2, .offset = 10, .run = "one"}, {});
   EXPECT_FALSE(book.entries().at(10).Called());
+  ParkBook cancelled = book;
   book.Apply({.kind = ParkKind::kOwner, .place = 3, .owner = 6}, {});
   EXPECT_TRUE(book.entries().at(10).Called());
+  cancelled.Apply({.kind = ParkKind::kCancel, .place = 3, .run = "one"}, {});
+  cancelled.Apply({.kind = ParkKind::kOwner, .place = 4, .owner = 6}, {});
+  EXPECT_TRUE(cancelled.entries().at(10).Called()) << "it was in hand, perhaps";
 }
 
 }  // namespace

@@ -25,11 +25,17 @@ using ParkRecords = ParkFixture;
 
 TEST_F(ParkRecords, EachKindIsReadAsItWasWritten) {
   std::vector<ParkRecord> written;
-  for (int kind = 0; kind <= static_cast<int>(ParkKind::kCancel); kind++) {
+  for (int kind = 0; kind <= static_cast<int>(ParkKind::kEdit); kind++) {
     ParkRecord& record = written.emplace_back();
     record = {.kind = static_cast<ParkKind>(kind), .place = kind, .offset = 41, .owner = 9};
     record.why = "no account";
-    if (IsEntry(record.kind)) {
+    if (record.kind == ParkKind::kEdit) {
+      record.owner = 0;
+      record.attempts = 4;
+      record.id = "pay-1";
+      record.run = "ticket-7";
+      record.replaces = 17;
+    } else if (IsEntry(record.kind)) {
       record.first = kind % 2 == 0;
       record.attempts = 4;
       record.id = "pay-1";
@@ -37,7 +43,7 @@ TEST_F(ParkRecords, EachKindIsReadAsItWasWritten) {
       record.attempts = record.kind == ParkKind::kAgain ? 4 : 0;
       record.run = "ticket-7";
     }
-    Send(IsEntry(record.kind) ? EntryHeaders(record, SourceMessage(), "group")
+    Send(HasMessage(record.kind) ? EntryHeaders(record, SourceMessage(), "group")
                               : OtherHeaders(record));
   }
   const std::vector<RecordPtr>& records = Read();
@@ -54,6 +60,7 @@ TEST_F(ParkRecords, EachKindIsReadAsItWasWritten) {
     EXPECT_EQ(read->id, written[i].id) << ToString(read->kind);
     EXPECT_EQ(read->why, written[i].why) << ToString(read->kind);
     EXPECT_EQ(read->run, written[i].run) << ToString(read->kind);
+    EXPECT_EQ(read->replaces, written[i].replaces) << ToString(read->kind);
   }
 }
 
@@ -91,31 +98,45 @@ TEST_F(ParkRecords, AMessageThatWasParkedBeforeKeepsTheHeadersOfThat) {
   EXPECT_THAT(read_own, ElementsAreArray(own));
 }
 
-TEST_F(ParkRecords, ARedrivenMessageIsTheOneThatWasParked) {
-  ParkHeaders all{{"h", "1"}, {"h", std::nullopt}};
-  for (auto& header : EntryHeaders({.id = "pay-1"}, SourceMessage(), "group")) {
+TEST_F(ParkRecords, ARedrivenMessageIsTheOneThatWasParkedOrEdited) {
+  for (const ParkKind kind : {ParkKind::kParked, ParkKind::kEdit}) {
+    ParkHeaders all{{"h", "1"}, {"h", std::nullopt}};
+    for (auto& header :
+         EntryHeaders({.kind = kind, .offset = 41, .id = "pay-1"}, SourceMessage(), "group")) {
+      all.push_back(std::move(header));
+    }
+    Send(all);
+  }
+  MessageReader reader(Options(), {.window = true, .max_bytes = 1024});
+  for (const RecordPtr& record : Read()) {
+    RedrivenArrival arrival;
+    reader.ReadParked(record.get(), arrival);
+    EXPECT_EQ(arrival.offset, 41);
+    EXPECT_EQ(arrival.id, "pay-1");
+    const auto view = reader.NewView();
+    const Message& message = view->Show(arrival.message);
+    EXPECT_EQ(message.topic(), "payments");
+    EXPECT_EQ(message.offset(), 41);
+    EXPECT_EQ(message.key(), "k");
+    EXPECT_EQ(message.value(), "v");
+    ParkHeaders headers;
+    for (const MessageHeader& header : message.headers()) {
+      headers.emplace_back(header.name,
+                           header.value ? std::optional<std::string>(*header.value) : std::nullopt);
+    }
+    EXPECT_THAT(headers, ElementsAre(Pair("h", "1"), Pair("h", std::nullopt)));
+    EXPECT_NE(reader.Redriven(arrival.message), nullptr);
+    reader.Release(arrival.message);
+  }
+}
+
+TEST_F(ParkRecords, AnEditOfAMessageThatWasParkedBeforeHasNoOwner) {
+  ParkHeaders all = EntryHeaders({.owner = 7}, SourceMessage(), "other");
+  for (auto& header : EntryHeaders({.kind = ParkKind::kEdit}, SourceMessage(), "group")) {
     all.push_back(std::move(header));
   }
   Send(all);
-  MessageReader reader(Options(), {.window = true, .max_bytes = 1024});
-  RedrivenArrival arrival;
-  reader.ReadParked(Read()[0].get(), arrival);
-  EXPECT_EQ(arrival.offset, 41);
-  EXPECT_EQ(arrival.id, "pay-1");
-  const auto view = reader.NewView();
-  const Message& message = view->Show(arrival.message);
-  EXPECT_EQ(message.topic(), "payments");
-  EXPECT_EQ(message.offset(), 41);
-  EXPECT_EQ(message.key(), "k");
-  EXPECT_EQ(message.value(), "v");
-  ParkHeaders headers;
-  for (const MessageHeader& header : message.headers()) {
-    headers.emplace_back(header.name,
-                         header.value ? std::optional<std::string>(*header.value) : std::nullopt);
-  }
-  EXPECT_THAT(headers, ElementsAre(Pair("h", "1"), Pair("h", std::nullopt)));
-  EXPECT_NE(reader.Redriven(arrival.message), nullptr);
-  reader.Release(arrival.message);
+  EXPECT_EQ(ReadParkRecord(*Read()[0])->owner, 0u);
 }
 
 TEST_F(ParkRecords, WhatIsNotOursIsNoRecord) {

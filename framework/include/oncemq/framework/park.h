@@ -4,6 +4,7 @@
 //   CreateParkTopics(options, seconds(10));
 //   ReadParked(options, seconds(10), [&](const ParkedEntry& entry) { return heads.Add(entry); });
 //   CommandParked(options, {.run = "after the fix"}, heads, seconds(60), stop);
+//   EditParked(options, corrected, "ticket-7", seconds(10));
 //
 // **Promise:** an entry is the whole record: key, value, headers, time. Entries of one message are
 // one entry.
@@ -49,6 +50,7 @@ struct ParkedEntry {
   int32_t partition = 0;
   int64_t offset = 0;
   int64_t park_offset = 0;
+  int64_t body_offset = 0;  // in the park topic, that of the last edit if there is one
   int64_t timestamp_ms = -1;
   std::string id;
   std::string why;
@@ -63,9 +65,55 @@ struct ParkedEntry {
 };
 
 // All that is parked now, partition by partition in the order of its parking, until `take` returns
-// false. Records without our header are passed over.
+// false. Records without our header are passed over. It keeps the edited bodies of a partition.
 Status ReadParked(const RuntimeOptions& options, milliseconds within,
                   const std::function<bool(const ParkedEntry&)>& take);
+
+struct ParkedName {
+  std::string topic;
+  int32_t partition = 0;
+  int64_t offset = 0;
+};
+
+// A record about a message, by its kind in docs/formats.md.
+struct ParkEvent {
+  std::string kind;
+  int64_t park_offset = 0;
+  int64_t offset = 0;  // of the message in it, for some the head of the key
+  bool counts = true;  // else it came too late, or twice
+  OwnerEpoch owner = 0;
+  std::string run;
+  std::string why;
+};
+
+// One message with all that is known of it, parked or ended.
+struct ParkedMessage {
+  ParkedEntry entry;
+  bool parked = false;
+  bool editable = false;              // parked, and in no hand
+  std::optional<bool> original_gone;  // its topic has it no longer; nothing: not known
+  std::vector<int64_t> chain;         // parked messages of its key, in order, itself included
+  std::vector<ParkEvent> history;
+};
+
+// kNotFound: it was never parked.
+Result<ParkedMessage> ReadParkedMessage(const RuntimeOptions& options, const ParkedName& name,
+                                        milliseconds within);
+
+// Those under an id, also the ended ones.
+Result<std::vector<ParkedName>> FindParked(const RuntimeOptions& options, std::string_view id,
+                                           milliseconds within);
+
+// kInvalid: the message is not editable, or `edited` has another key or id, by the recipe of the
+// service.
+Status CheckEdit(const RuntimeOptions& options, const ParkedMessage& message,
+                 const ParkedEntry& edited);
+
+// Puts the value and the headers of `edited` in the place of the body that it was read with. The
+// next redrive runs them. False: the edit counts for nothing, since a redrive, a drop or another
+// edit came first.
+Result<bool> EditParked(const RuntimeOptions& options, const ParkedEntry& edited,
+                        const std::string& run, milliseconds within);
 
 // A change of parked messages. The command is a record of the park topic, and the owner of the
 // partition carries it out, on any host.
