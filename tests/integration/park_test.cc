@@ -204,6 +204,50 @@ TEST_F(KafkaPark, ARedriveRunsAKeyInOrderAndWhatComesMeanwhileComesAfter) {
   EXPECT_THAT(order, ElementsAre("bad", "k1", "k2", "k3", "k4"));
 }
 
+TEST_F(KafkaPark, ARedriveRunsTheEditedMessagesOnceAndInOrder) {
+  CreateTopic(1);
+  CreatePark();
+  TestProducer producer(bootstrap_);
+  std::vector<std::string> order;
+  const Handler handler = [&](const Message& message, Context& context) -> Outcome {
+    if (message.value() == "poison") {
+      return Reject{"not a payment"};
+    }
+    order.push_back(std::string(context.id()) + "=" + std::string(*message.value()) + "," +
+                    std::string(message.header("kind").value_or("none")));
+    effects_.Append(message, context);
+    return Done{};
+  };
+  for (const std::string id : {"bad", "k1", "k2"}) {
+    SendOne(producer, id, "k", id == "bad" ? "poison" : id);
+  }
+  producer.Flush();
+  RunningMember member(Parking(), window_.get(), handler);
+  ASSERT_TRUE(Eventually(seconds(30), [&] { return CommittedAt() == 3; }));
+  std::vector<ParkedEntry> parked = Parked();
+  ASSERT_EQ(parked.size(), 3u);
+  // The follower first, so that its record is before that of its head.
+  for (const size_t edited : {1, 0}) {
+    parked[edited].value = "corrected";
+    parked[edited].headers.emplace_back("kind", "new");
+    const auto counts = EditParked(Parking(), parked[edited], "edit", seconds(20));
+    ASSERT_TRUE(counts) << ToString(counts.error());
+    EXPECT_TRUE(*counts);
+  }
+  EXPECT_EQ(Command(ParkCommand::Kind::kRedrive, Heads()).ended, 3u);
+  // Copies of the first one, as it was corrected and as it came.
+  SendOne(producer, "bad", "k", "corrected");
+  SendOne(producer, "bad", "k", "poison");
+  SendOne(producer, "k3", "l", "k3");
+  producer.Flush();
+  ASSERT_TRUE(Eventually(seconds(30), [&] { return CommittedAt() == 6; }));
+  const RunReport& report = member.Stop();
+  EXPECT_THAT(order, ElementsAre("bad=corrected,new", "k1=corrected,new", "k2=k2,none",
+                                 "k3=k3,none"));
+  EXPECT_EQ(report.counts.suppressed, 1);
+  EXPECT_EQ(report.counts.conflict, 1) << "the body of the done message is the corrected one";
+}
+
 TEST_F(KafkaPark, ADroppedMessageIsGivenUpAndTheNextOneIsTheHead) {
   CreateTopic(1);
   CreatePark();

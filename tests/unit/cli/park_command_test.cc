@@ -27,6 +27,27 @@ TEST_F(Command, AFilterOfParkedMessagesThatCannotBeReadIsRefused) {
   ExpectOneLine(Run("park drop --patience long -c " + file), "--patience takes a time like 1m");
 }
 
+TEST_F(Command, OneParkedMessageIsNamedByItsPlaceOrItsId) {
+  const std::string file = Write(kService);
+  for (const std::string arguments : {"park show", "park show --partition 0", "park show --offset 1",
+                                      "park edit --partition 0 --drop-header h"}) {
+    const Ended ended = Run(arguments + " -c " + file);
+    EXPECT_EQ(ended.code, 2) << arguments;
+    ExpectOneLine(ended, "say --topic, --partition and --offset");
+  }
+}
+
+TEST_F(Command, AnEditOfNothingIsRefused) {
+  const std::string edit = "park edit --partition 0 --offset 1 -c " + Write(kService);
+  for (const auto& [change, why] :
+       {std::pair("", "say the change"), std::pair(" --header kind", "--header takes NAME=VALUE"),
+        std::pair(" --value /nowhere/value", "cannot read /nowhere/value")}) {
+    const Ended ended = Run(edit + change);
+    EXPECT_EQ(ended.code, 2) << change;
+    ExpectOneLine(ended, why);
+  }
+}
+
 TEST_F(Command, TheRunThatIsCancelledIsNamed) {
   const Ended ended = Run("park cancel -c " + Write(kService));
   EXPECT_EQ(ended.code, 2);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "command_fixture.h"
+#include "oncemq/base/bytes.h"
 #include "support/kafka_admin.h"
 #include "support/kafka_broker.h"
 #include "support/require_backend.h"
@@ -200,6 +201,80 @@ TEST_F(ParkAgainstKafka, ACommandStaysInForceUntilItsRunIsCancelled) {
   EXPECT_EQ(cancelled.code, 0) << cancelled.err;
   EXPECT_THAT(cancelled.out, StartsWith("run ours: 1 commands")) << "one for each partition";
   EXPECT_THAT(Park("list").out, Not(HasSubstr("(being redriven)")));
+}
+
+TEST_F(ParkAgainstKafka, AMessageIsShownWholeWithItsHistory) {
+  const std::string binary("\x00\xff", 2);
+  Send({.key = "k",
+        .value = "first line\nsecond",
+        .headers = {{"twice", "1"}, {"twice", binary}, {"null", std::nullopt}, {"empty", ""}}});
+  Send({.key = "k", .value = binary, .headers = {{"message-id", "k1"}}});
+  StartService();
+  EXPECT_EQ(Park("redrive --run ticket-7 --go").code, 3);
+  const Ended head = Park("show --partition 0 --offset 0");
+  EXPECT_EQ(head.code, 0) << head.err;
+  for (const std::string part :
+       {"message    " + topic_ + " [0] offset 0\n", std::string("key        \"k\"\n"),
+        std::string("state      parked\n"), std::string("attempts   0, redrives 1\n"),
+        std::string("key order  head of 1\n"), std::string("original   in its topic\n"),
+        std::string("header     twice: \"1\"\nheader     twice: hex 00ff\n"),
+        std::string("header     null: null\nheader     empty: \"\"\n"),
+        std::string("value      17 bytes\n  first line\n  second\nhistory\n"),
+        std::string("  redrive, run ticket-7\n"), std::string("  again, owner ")}) {
+    EXPECT_THAT(head.out, HasSubstr(part));
+  }
+  const std::string file = (dir_.path() / "value").string();
+  const Ended follower = Park("show --id k1 --value " + file);
+  EXPECT_THAT(follower.out, HasSubstr("value      2 bytes\n  hex 00ff\n"));
+  EXPECT_THAT(follower.out, HasSubstr("key order  with 0\n"));
+  EXPECT_EQ(oncemq::testing::ReadAll(file), binary);
+  EXPECT_EQ(Park("show --id unknown").code, 2);
+  EXPECT_EQ(Park("drop --offset 0 --go").code, 0);
+  const auto ended = Lines(Park("show --partition 0 --offset 0 --json"));
+  ASSERT_EQ(ended.size(), 1u);
+  EXPECT_EQ(ended[0]["state"], "dropped");
+  EXPECT_EQ(ended[0]["value_hex"], oncemq::HexOfBytes("first line\nsecond"));
+  std::vector<std::string> kinds;
+  for (const auto& event : ended[0]["history"]) {
+    kinds.push_back(event["kind"]);
+  }
+  EXPECT_THAT(kinds, ::testing::ElementsAre("parked", "redrive", "again", "drop", "dropped"));
+}
+
+TEST_F(ParkAgainstKafka, AnEditShowsTheDifferenceAndGoDoesIt) {
+  SendThree();
+  StartService();
+  const std::string file = (dir_.path() / "value").string();
+  std::ofstream(file) << "corrected";
+  const std::string edit =
+      "edit --partition 0 --offset 1 --value " + file + " --header kind=new --run ticket-7";
+  const std::string difference = topic_ +
+                                 " [0] offset 1  id \"k1\"\n"
+                                 "- value, 1 bytes: \"2\"\n"
+                                 "+ value, 9 bytes: \"corrected\"\n"
+                                 "+ header kind: \"new\"\n";
+  const Ended dry = Park(edit);
+  EXPECT_EQ(dry.code, 0) << dry.err;
+  EXPECT_EQ(dry.out, difference + "say --go to do it\n");
+  EXPECT_EQ(Lines(Park("list --json --values"))[1]["value"], "2");
+  const Ended done = Park(edit + " --go");
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(done.out, difference + "run ticket-7: edited; the next redrive runs it\n");
+  const auto listed = Lines(Park("list --json --values"));
+  EXPECT_EQ(listed[0]["edited"], false);
+  EXPECT_EQ(listed[1]["edited"], true);
+  EXPECT_EQ(listed[1]["value"], "corrected");
+  EXPECT_THAT(Park("show --id k1").out, HasSubstr("  edit, run ticket-7: "));
+  const Ended other_id = Park("edit --partition 0 --offset 1 --header message-id=k2 --go");
+  EXPECT_EQ(other_id.code, 2);
+  EXPECT_THAT(other_id.err, HasSubstr("the header message-id is its id, and has to stay"));
+  const Ended unknown = Park("edit --partition 0 --offset 7 --drop-header kind");
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("was never parked"));
+  EXPECT_EQ(Park("drop --key k --go").code, 0);
+  const Ended late = Park(edit + " --go --json");
+  EXPECT_EQ(late.code, 2);
+  EXPECT_THAT(late.err, HasSubstr("it has ended"));
 }
 
 }  // namespace
