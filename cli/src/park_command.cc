@@ -254,8 +254,8 @@ int ParkSendCommand(const ParkArguments& arguments, ParkCommand::Kind kind) {
   const bool counted = arguments.count ? *arguments.count == messages : messages <= kMostUncounted;
   if (!counted && !cancels) {
     return ParkFailed({Code::kInvalid, Effect::kNone,
-                   "there are " + std::to_string(messages) + " messages: say --count " +
-                       std::to_string(messages)});
+                       "there are " + std::to_string(messages) + " messages: say --count " +
+                           std::to_string(messages)});
   }
   ParkCommand command{.kind = kind, .run = arguments.run, .per_second = arguments.per_second};
   if (command.run.empty()) {

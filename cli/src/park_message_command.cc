@@ -49,7 +49,8 @@ Result<ParkedName> NameById(const RuntimeOptions& options, const std::string& id
     return found.error();
   }
   if (found->empty()) {
-    return Error{Code::kNotFound, Effect::kNone, "no message with the id \"" + id + "\" was parked"};
+    return Error{Code::kNotFound, Effect::kNone,
+                 "no message with the id \"" + id + "\" was parked"};
   }
   for (size_t i = 1; i < found->size(); i++) {
     std::cerr << "also under this id: " << PlaceText((*found)[i]) << "\n";
@@ -222,12 +223,9 @@ void Say(const ParkMessageArguments& arguments, const ParkedEntry& before, const
          const std::string& run, bool counts) {
   const bool done = !run.empty();
   if (arguments.json) {
-    ordered_json out{{"topic", before.topic},
-                     {"partition", before.partition},
-                     {"offset", before.offset},
-                     {"before", ordered_json::object()},
-                     {"after", ordered_json::object()},
-                     {"done", done}};
+    ordered_json out{{"topic", before.topic},           {"partition", before.partition},
+                     {"offset", before.offset},         {"before", ordered_json::object()},
+                     {"after", ordered_json::object()}, {"done", done}};
     AddBody(out["before"], before);
     AddBody(out["after"], after);
     if (done) {
@@ -290,8 +288,8 @@ int ParkEditCommand(const ParkMessageArguments& arguments) {
     return ParkFailed(message.error());
   }
   const auto edited = Edited(message->entry, arguments);
-  const Status fits = edited ? CheckEdit(options->runtime, *message, *edited)
-                             : Status(edited.error());
+  const Status fits =
+      edited ? CheckEdit(options->runtime, *message, *edited) : Status(edited.error());
   if (!fits) {
     return ParkFailed(fits.error());
   }

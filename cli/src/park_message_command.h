@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// oncemq park show, oncemq park edit: one message.
+// `oncemq park show` and `oncemq park edit`, for one message.
 #pragma once
 
 #include <cstdint>

@@ -46,8 +46,8 @@ void AddMessage(CLI::App* command, ParkMessageArguments& arguments) {
 
 void AddShow(CLI::App* park, CommandActions& actions) {
   const auto arguments = std::make_shared<ParkMessageArguments>();
-  CLI::App* show = park->add_subcommand(
-      "show", "Show one message whole, with its history, also after its end");
+  CLI::App* show =
+      park->add_subcommand("show", "Show one message whole, with its history, also after its end");
   AddMessage(show, *arguments);
   show->add_option("--id", arguments->id, "By its id instead; the first one of several")
       ->group("Which one");

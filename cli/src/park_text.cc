@@ -40,16 +40,12 @@ int ParkFailed(const Error& error) {
 }
 
 ordered_json ParkedJson(const ParkedEntry& entry, bool body) {
-  ordered_json out{{"topic", entry.topic},
-                   {"partition", entry.partition},
-                   {"offset", entry.offset},
-                   {"park_offset", entry.park_offset},
-                   {"time_ms", entry.timestamp_ms},
-                   {"head", entry.head},
-                   {"attempts", entry.attempts},
-                   {"redrives", entry.redrives},
-                   {"redriving", entry.redriving},
-                   {"edited", entry.body_offset != entry.park_offset}};
+  ordered_json out{
+      {"topic", entry.topic},          {"partition", entry.partition},
+      {"offset", entry.offset},        {"park_offset", entry.park_offset},
+      {"time_ms", entry.timestamp_ms}, {"head", entry.head},
+      {"attempts", entry.attempts},    {"redrives", entry.redrives},
+      {"redriving", entry.redriving},  {"edited", entry.body_offset != entry.park_offset}};
   AddBytes(out, "id", entry.id);
   AddBytes(out, "why", entry.why);
   if (body) {

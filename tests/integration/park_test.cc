@@ -242,8 +242,8 @@ TEST_F(KafkaPark, ARedriveRunsTheEditedMessagesOnceAndInOrder) {
   producer.Flush();
   ASSERT_TRUE(Eventually(seconds(30), [&] { return CommittedAt() == 6; }));
   const RunReport& report = member.Stop();
-  EXPECT_THAT(order, ElementsAre("bad=corrected,new", "k1=corrected,new", "k2=k2,none",
-                                 "k3=k3,none"));
+  EXPECT_THAT(order,
+              ElementsAre("bad=corrected,new", "k1=corrected,new", "k2=k2,none", "k3=k3,none"));
   EXPECT_EQ(report.counts.suppressed, 1);
   EXPECT_EQ(report.counts.conflict, 1) << "the body of the done message is the corrected one";
 }

@@ -121,8 +121,8 @@ std::string IdOf(const RuntimeOptions& options, const Message& message) {
   } else if (options.id_from == IdFrom::kKey) {
     id = message.key();
   }
-  const bool stands_in = options.id_from == IdFrom::kCoordinates ||
-                         options.missing_id == MissingId::kCoordinates;
+  const bool stands_in =
+      options.id_from == IdFrom::kCoordinates || options.missing_id == MissingId::kCoordinates;
   return id.value_or("").empty() && stands_in
              ? CoordinateId(message.topic(), message.partition(), message.offset())
              : std::string(id.value_or(""));

@@ -30,7 +30,7 @@ inline MessageRef RefOf(MessageForm form, void* message) {
 // differ but for one in 2^32. Never 0. Nothing is a tombstone, which is not an empty payload.
 uint32_t FingerprintOf(std::optional<std::string_view> payload);
 
-// The id of a message by the recipe of the service, before its bounds. Empty: it has none.
+// The id of a message by the recipe of the service, before its bounds. It is empty for none.
 std::string IdOf(const RuntimeOptions& options, const Message& message);
 
 // With NullKey::kOneLane, the hash of no key. Any number but 0 will do. A key with this hash would

@@ -99,9 +99,9 @@ Result<bool> EditParked(const RuntimeOptions& options, const ParkedEntry& edited
   }
   const auto after = ReadParkedMessage(options, name, within);
   if (!after) {
-    return Error{after.error().code, Effect::kUnknown,
-                 "the edit is written, and it is not known whether it counts: " +
-                     after.error().message};
+    return Error{
+        after.error().code, Effect::kUnknown,
+        "the edit is written, and it is not known whether it counts: " + after.error().message};
   }
   return std::ranges::any_of(after->history, [&](const ParkEvent& event) {
     return event.park_offset == *place && event.counts;

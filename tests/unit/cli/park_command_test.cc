@@ -29,8 +29,9 @@ TEST_F(Command, AFilterOfParkedMessagesThatCannotBeReadIsRefused) {
 
 TEST_F(Command, OneParkedMessageIsNamedByItsPlaceOrItsId) {
   const std::string file = Write(kService);
-  for (const std::string arguments : {"park show", "park show --partition 0", "park show --offset 1",
-                                      "park edit --partition 0 --drop-header h"}) {
+  for (const std::string arguments :
+       {"park show", "park show --partition 0", "park show --offset 1",
+        "park edit --partition 0 --drop-header h"}) {
     const Ended ended = Run(arguments + " -c " + file);
     EXPECT_EQ(ended.code, 2) << arguments;
     ExpectOneLine(ended, "say --topic, --partition and --offset");

@@ -395,9 +395,9 @@ TEST_F(ParkBookTest, AnEditedMessageIsDroppedAndTakenBackAsAnyOther) {
 TEST_F(ParkBookTest, WhatIsNotParkedIsNeitherRunNorEnded) {
   Park(1);
   Park(-1);
-  for (const ParkKind kind : {ParkKind::kPassed, ParkKind::kAgain, ParkKind::kEnded,
-                              ParkKind::kDropped, ParkKind::kRedrive, ParkKind::kDrop,
-                              ParkKind::kEdit}) {
+  for (const ParkKind kind :
+       {ParkKind::kPassed, ParkKind::kAgain, ParkKind::kEnded, ParkKind::kDropped,
+        ParkKind::kRedrive, ParkKind::kDrop, ParkKind::kEdit}) {
     Write(kind, 2);
   }
   EXPECT_THAT(Open(), ElementsAre(1));

@@ -44,7 +44,7 @@ TEST_F(ParkRecords, EachKindIsReadAsItWasWritten) {
       record.run = "ticket-7";
     }
     Send(HasMessage(record.kind) ? EntryHeaders(record, SourceMessage(), "group")
-                              : OtherHeaders(record));
+                                 : OtherHeaders(record));
   }
   const std::vector<RecordPtr>& records = Read();
   ASSERT_EQ(records.size(), written.size());

@@ -90,9 +90,10 @@ struct ParkEvent {
 struct ParkedMessage {
   ParkedEntry entry;
   bool parked = false;
-  bool editable = false;              // parked, and in no hand
-  std::optional<bool> original_gone;  // its topic has it no longer; nothing: not known
-  std::vector<int64_t> chain;         // parked messages of its key, in order, itself included
+  bool editable = false;  // parked, and in no hand
+  // Its topic has it no longer.
+  std::optional<bool> original_gone;
+  std::vector<int64_t> chain;  // parked messages of its key, in order, itself included
   std::vector<ParkEvent> history;
 };
 
