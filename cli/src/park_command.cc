@@ -164,6 +164,43 @@ void Say(const ParkArguments& arguments, const ordered_json& numbers) {
   }
 }
 
+struct Group {
+  uint64_t heads = 0;
+  uint64_t messages = 0;  // with those that follow
+  int64_t oldest_ms = INT64_MAX;
+};
+
+// By the reason of the head.
+std::map<std::string, Group> GroupsOf(const std::vector<ParkedEntry>& messages) {
+  std::map<std::string, Group> groups;
+  std::map<HeadName, Group*> of_head;
+  for (const ParkedEntry& entry : messages) {
+    Group*& group = of_head[HeadOf(entry)];
+    if (IsHead(entry)) {
+      group = &groups[entry.why];
+      group->heads++;
+    }
+    group->messages++;
+    group->oldest_ms = std::min(group->oldest_ms, entry.timestamp_ms);
+  }
+  return groups;
+}
+
+void Print(const std::map<std::string, Group>& groups, bool json) {
+  for (const auto& [why, group] : groups) {
+    if (json) {
+      ordered_json out{
+          {"heads", group.heads}, {"messages", group.messages}, {"oldest_ms", group.oldest_ms}};
+      AddBytes(out, "why", why);
+      std::cout << SafeJson(out) << "\n";
+    } else {
+      std::cout << group.heads << " heads, " << group.messages << " messages, oldest "
+                << FormatTime(std::max<int64_t>(group.oldest_ms, 0)) << "  " << SafeText(why)
+                << "\n";
+    }
+  }
+}
+
 // Those of a key together, in the order of the first ones.
 void SortByHead(std::vector<ParkedEntry>& messages) {
   std::map<HeadName, size_t> order;
@@ -201,9 +238,14 @@ int ParkListCommand(const ParkArguments& arguments) {
   if (!options) {
     return ParkFailed(options.error());
   }
-  auto found = Find(*options, arguments, Purpose::kList, arguments.limit);
+  const uint64_t limit = arguments.groups ? kMostMessages : arguments.limit;
+  auto found = Find(*options, arguments, Purpose::kList, limit);
   if (!found) {
     return ParkFailed(found.error());
+  }
+  if (arguments.groups) {
+    Print(GroupsOf(found->messages), arguments.json);
+    return kExitDone;
   }
   SortByHead(found->messages);
   for (const ParkedEntry& entry : found->messages) {

@@ -28,6 +28,7 @@ struct ParkArguments {
   bool json = false;
   uint64_t limit = 1'000;
   bool values = false;  // list shows key, value and headers too
+  bool groups = false;  // or only the reasons, with their numbers
   ParkFilter filter;
   // For commands.
   std::string run;

@@ -100,6 +100,8 @@ void AddPark(CLI::App& app, CommandActions& actions) {
     each->add_flag("--json", arguments->json, "As JSON, one object a line");
   }
   list->add_option("--limit", arguments->limit, "At most so many");
+  list->add_flag("--groups", arguments->groups,
+                 "Only the reasons, with the number of messages and the oldest one");
   list->add_flag("--values", arguments->values, "With --json: key, value and headers too");
   for (CLI::App* each : {list, redrive, drop}) {
     AddFilter(each, arguments);

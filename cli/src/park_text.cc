@@ -15,17 +15,6 @@ using nlohmann::ordered_json;
 
 constexpr size_t kMostHex = 64;  // bytes
 
-// As text where JSON gives it back, else as NAME_hex.
-void AddBytes(ordered_json& out, const std::string& name, const std::optional<std::string>& bytes) {
-  if (!bytes) {
-    out[name] = nullptr;
-  } else if (IsPlainText(*bytes)) {
-    out[name] = *bytes;
-  } else {
-    out[name + "_hex"] = HexOfBytes(*bytes);
-  }
-}
-
 std::string HexText(const std::string& bytes) {
   return "hex " + HexOfBytes(bytes.substr(0, kMostHex)) + (bytes.size() > kMostHex ? "..." : "");
 }
@@ -37,6 +26,16 @@ int ParkFailed(const Error& error) {
   const bool away = error.code == Code::kUnavailable || error.code == Code::kTimeout;
   const bool refused = error.code == Code::kInvalid || error.code == Code::kNotFound;
   return away ? kExitNoService : refused ? kExitUsage : kExitFailed;
+}
+
+void AddBytes(ordered_json& out, const std::string& name, const std::optional<std::string>& bytes) {
+  if (!bytes) {
+    out[name] = nullptr;
+  } else if (IsPlainText(*bytes)) {
+    out[name] = *bytes;
+  } else {
+    out[name + "_hex"] = HexOfBytes(*bytes);
+  }
 }
 
 ordered_json ParkedJson(const ParkedEntry& entry, bool body) {

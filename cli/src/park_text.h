@@ -16,6 +16,9 @@ int ParkFailed(const Error& error);
 
 // With the body: key, value and headers too.
 nlohmann::ordered_json ParkedJson(const ParkedEntry& entry, bool body);
+// As text where JSON gives it back, else as NAME_hex.
+void AddBytes(nlohmann::ordered_json& out, const std::string& name,
+              const std::optional<std::string>& bytes);
 // Value and headers.
 void AddBody(nlohmann::ordered_json& out, const ParkedEntry& entry);
 

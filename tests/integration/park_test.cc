@@ -297,6 +297,42 @@ TEST_F(KafkaPark, ADroppedMessageDoesNotComeBackUnderTheNextOwner) {
   EXPECT_TRUE(Parked().empty());
 }
 
+// The first owner dies before a commit shows the message that it has parked and redriven.
+TEST_F(KafkaPark, AnEditedMessageDoesNotComeBackUnderTheNextOwner) {
+  CreateTopic(1);
+  CreatePark();
+  std::map<int32_t, CommittedOffset> shown;
+  TestProducer producer(bootstrap_);
+  const Handler handler = [&](const Message& message, Context& context) -> Outcome {
+    calls_[std::string(*message.value())]++;
+    return context.id() == "bad" && message.value() == "poison" ? Outcome(Reject{"not a payment"})
+                                                                : Done{};
+  };
+  {
+    RunningMember member(Parking(), window_.get(), handler);
+    ASSERT_TRUE(Eventually(seconds(30), [&] { return CommittedAt() == 0; }));
+    shown = admin_->Committed(group_, topic_);
+    SendOne(producer, "bad", "k", "poison");
+    producer.Flush();
+    ASSERT_TRUE(Eventually(seconds(30), [&] { return CommittedAt() == 1; }));
+    ParkedEntry edited = Parked().at(0);
+    edited.value = "corrected";
+    ASSERT_TRUE(*EditParked(Parking(), edited, "edit", seconds(20)));
+    ASSERT_EQ(Command(ParkCommand::Kind::kRedrive, Heads()).ended, 1u);
+  }
+  ASSERT_TRUE(admin_->WaitUntilEmpty(group_, seconds(20)));
+  admin_->Commit(group_, topic_, shown);
+  RunningMember member(Parking(), window_.get(), handler);
+  SendOne(producer, "k1", "k", "next");
+  producer.Flush();
+  ASSERT_TRUE(Eventually(seconds(30), [&] { return CommittedAt() == 2; }));
+  EXPECT_EQ(member.Stop().counts.conflict, 0);
+  EXPECT_EQ(calls_["poison"], 1);
+  EXPECT_EQ(calls_["corrected"], 1);
+  EXPECT_EQ(calls_["next"], 1);
+  EXPECT_TRUE(Parked().empty());
+}
+
 // Its window is its own, so it does not tell the member that it is no owner any more. Then the
 // member becomes the owner again, and no commit shows the message.
 TEST_F(KafkaPark, AMessageIsNotLostWhoseRecordCameAfterTheNextOwner) {

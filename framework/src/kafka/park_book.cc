@@ -51,13 +51,9 @@ void ParkBook::Apply(const ParkRecord& record, std::optional<uint64_t> key) {
       }
       break;
     case ParkKind::kDropped:
-      if (known && record.offset >= dropped_from_) {
-        dropped_.insert(record.offset);
-      }
-      [[fallthrough]];
     case ParkKind::kEnded:
       if (known) {
-        End(record.offset);
+        End(record);
       }
       break;
     case ParkKind::kRedrive:
@@ -140,8 +136,13 @@ void ParkBook::Edit(const ParkRecord& record, const ChainName& chain) {
   }
 }
 
-void ParkBook::End(int64_t offset) {
+void ParkBook::End(const ParkRecord& record) {
+  const int64_t offset = record.offset;
   const auto entry = entries_.find(offset);
+  const bool edited = entry->second.body != entry->second.place;
+  if ((record.kind == ParkKind::kDropped || edited) && offset >= over_from_) {
+    over_.insert(offset);
+  }
   const ChainName name = entry->second.chain;
   Chain& chain = chains_[name];
   chain.places.erase(entry->second.place);

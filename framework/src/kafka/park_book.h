@@ -56,9 +56,10 @@ class ParkBook {
     bool cancelled = false;             // a redrive, and messages may be in hand still
   };
 
-  // Keeps the dropped offsets from `frontier` on. An owner reads them once more.
-  void KeepDropped(int64_t frontier) { dropped_from_ = frontier; }
-  const std::set<int64_t>& dropped() const { return dropped_; }
+  // Keeps the offsets from `frontier` on that were dropped, or done with another body. An owner
+  // reads them once more, and their window does not know them.
+  void KeepOver(int64_t frontier) { over_from_ = frontier; }
+  const std::set<int64_t>& over() const { return over_; }
 
   // Foreign records only count for next(). Nothing for them.
   std::optional<ParkRecord> Apply(const rd_kafka_message_t& message, NullKey null_key);
@@ -100,7 +101,7 @@ class ParkBook {
   void Add(const ParkRecord& record, const ChainName& chain);
   void Edit(const ParkRecord& record, const ChainName& chain);
   void NoteBegun();
-  void End(int64_t offset);
+  void End(const ParkRecord& record);
 
   std::map<int64_t, Entry> entries_;
   std::map<ChainName, Chain> chains_;
@@ -111,8 +112,8 @@ class ParkBook {
     int64_t command = -1;  // of the redrive, or -1 for a drop
   };
   std::map<int64_t, Handed> in_hand_;  // by offset
-  std::set<int64_t> dropped_;
-  int64_t dropped_from_ = INT64_MAX;
+  std::set<int64_t> over_;
+  int64_t over_from_ = INT64_MAX;
   OwnerEpoch owner_ = 0;
   int64_t next_ = 0;
 };

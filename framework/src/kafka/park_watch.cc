@@ -55,7 +55,7 @@ Result<ParkedMessages> ParkWatch::Begin(PartitionId id, OwnerEpoch owner, int64_
   if (partition.owner == 0) {
     partition.name = table_.Name(id);
     partition.owner = owner;
-    partition.book.KeepDropped(frontier);
+    partition.book.KeepOver(frontier);
     partition.waits_for = Waits("its park topic is being read");
     changed_.notify_all();
     if (records_ != nullptr) {
@@ -75,9 +75,10 @@ Result<ParkedMessages> ParkWatch::Begin(PartitionId id, OwnerEpoch owner, int64_
   for (auto entry = entries.lower_bound(frontier); entry != entries.end(); ++entry) {
     parked.offsets.push_back(entry->first);
   }
-  // No commit shows them as finished yet, and the window does not know a follower.
-  const auto& dropped = partition.book.dropped();
-  parked.offsets.insert(parked.offsets.end(), dropped.begin(), dropped.end());
+  // No commit shows them as finished yet. The window does not know a dropped follower, and takes
+  // the body before an edit for a conflict.
+  const auto& over = partition.book.over();
+  parked.offsets.insert(parked.offsets.end(), over.begin(), over.end());
   return parked;
 }
 

@@ -129,6 +129,14 @@ TEST_F(ParkAgainstKafka, AListShowsTheMessagesOfAFilterWithThoseThatFollow) {
            {"--limit 1", "1 messages, 1 of them heads, and more: say --limit"}}) {
     EXPECT_EQ(Sum(filter), sum) << filter;
   }
+  const Ended groups = Park("list --groups --key k");
+  EXPECT_THAT(groups.out, StartsWith("1 heads, 2 messages, oldest 2020-09-13T12:26:40"));
+  EXPECT_THAT(groups.out, HasSubstr("  the message has no id"));
+  const auto reasons = Lines(Park("list --groups --json"));
+  ASSERT_EQ(reasons.size(), 1u);
+  EXPECT_EQ(reasons[0]["heads"], 2);
+  EXPECT_EQ(reasons[0]["messages"], 3);
+  EXPECT_EQ(reasons[0]["oldest_ms"], 1'600'000'000'000);
   const auto plain = Lines(Park("list --json"));
   ASSERT_EQ(plain.size(), 3u);
   EXPECT_EQ(plain[1]["offset"], 1);
@@ -270,6 +278,10 @@ TEST_F(ParkAgainstKafka, AnEditShowsTheDifferenceAndGoDoesIt) {
   const Ended unknown = Park("edit --partition 0 --offset 7 --drop-header kind");
   EXPECT_EQ(unknown.code, 2);
   EXPECT_THAT(unknown.err, HasSubstr("was never parked"));
+  std::ofstream(file) << std::string(3 << 20, 'x');
+  const Ended too_long = Park(edit + " --go");
+  EXPECT_EQ(too_long.code, 2);
+  EXPECT_THAT(too_long.err, HasSubstr("Message size too large"));
   EXPECT_EQ(Park("drop --key k --go").code, 0);
   const Ended late = Park(edit + " --go --json");
   EXPECT_EQ(late.code, 2);

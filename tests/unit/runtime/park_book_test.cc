@@ -526,6 +526,24 @@ TEST(ParkBookOfAnOwner, AMessageThatWasHandedOutForOneRedriveIsNotWantedByTheNex
   EXPECT_EQ(book.FirstDue(), 0);
 }
 
+// The next owner reads it once more, and its window does not know it by that body.
+TEST(ParkBookOfAnOwner, AMessageThatIsOverIsKeptFromTheFrontierOn) {
+  ParkBook book;
+  book.KeepOver(11);
+  for (int64_t i = 0; i < 5; i++) {
+    book.Apply({.kind = ParkKind::kParked, .place = i, .offset = 10 + i}, kKey);
+  }
+  for (const int64_t edited : {0, 1}) {
+    book.Apply(
+        {.kind = ParkKind::kEdit, .place = 5 + edited, .offset = 10 + edited, .replaces = edited},
+        kKey);
+    book.Apply({.kind = ParkKind::kEnded, .place = 7 + edited, .offset = 10 + edited}, {});
+  }
+  book.Apply({.kind = ParkKind::kEnded, .place = 9, .offset = 12}, {});
+  book.Apply({.kind = ParkKind::kDropped, .place = 10, .offset = 13}, {});
+  EXPECT_THAT(book.over(), ElementsAre(11, 13));
+}
+
 // Its window may not know of the call.
 TEST(ParkBookOfAnOwner, AMessageOfARedriveThatOutlivesItsOwnerMayHaveBeenCalled) {
   ParkBook book;
