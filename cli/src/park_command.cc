@@ -166,7 +166,7 @@ void Say(const ParkArguments& arguments, const ordered_json& numbers) {
 
 struct Group {
   uint64_t heads = 0;
-  uint64_t messages = 0;  // with those that follow
+  uint64_t messages = 0;  // heads and followers
   int64_t oldest_ms = INT64_MAX;
 };
 

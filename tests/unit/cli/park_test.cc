@@ -237,8 +237,10 @@ TEST_F(ParkAgainstKafka, AMessageIsShownWholeWithItsHistory) {
   EXPECT_EQ(oncemq::testing::ReadAll(file), binary);
   EXPECT_EQ(Park("show --id unknown").code, 2);
   EXPECT_EQ(Park("drop --offset 0 --go").code, 0);
+  KafkaAdmin(bootstrap_).DeleteRecords(topic_, 0, 1);
   const auto ended = Lines(Park("show --partition 0 --offset 0 --json"));
   ASSERT_EQ(ended.size(), 1u);
+  EXPECT_EQ(ended[0]["original_gone"], true);
   EXPECT_EQ(ended[0]["state"], "dropped");
   EXPECT_EQ(ended[0]["value_hex"], "6669727374206c696e650a7365636f6e64");
   std::vector<std::string> kinds;
@@ -264,6 +266,11 @@ TEST_F(ParkAgainstKafka, AnEditShowsTheDifferenceAndGoDoesIt) {
   EXPECT_EQ(dry.code, 0) << dry.err;
   EXPECT_EQ(dry.out, difference + "say --go to do it\n");
   EXPECT_EQ(Lines(Park("list --json --values"))[1]["value"], "2");
+  const auto difference_json = Lines(Park(edit + " --json"));
+  ASSERT_EQ(difference_json.size(), 1u);
+  EXPECT_EQ(difference_json[0]["done"], false);
+  EXPECT_EQ(difference_json[0]["before"]["value"], "2");
+  EXPECT_EQ(difference_json[0]["after"]["value"], "corrected");
   const Ended done = Park(edit + " --go");
   EXPECT_EQ(done.code, 0) << done.err;
   EXPECT_EQ(done.out, difference + "run ticket-7: edited; the next redrive runs it\n");

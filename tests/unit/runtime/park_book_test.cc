@@ -353,7 +353,7 @@ TEST_F(ParkBookTest, WhatHasEndedOrIsToBeDroppedIsNotEdited) {
   const int64_t other = Park(2);
   Write(ParkKind::kDrop, 1);
   Edit(1, place);
-  EXPECT_EQ(book_.FirstDue(), place);
+  EXPECT_EQ(BodyOf(1), place);
   const int64_t edited = Edit(2, other);
   EXPECT_EQ(BodyOf(2), edited) << "only the other one is dropped";
   EXPECT_THAT(Dropped(), ElementsAre(1));
