@@ -72,7 +72,7 @@ class KafkaPark : public KafkaRuntimeTest {
 };
 
 TEST_F(KafkaPark, AnEntryIsTheWholeMessage) {
-  CreateTopic(3);
+  CreateTopic(3, {{"retention.ms", "-1"}});  // one message is old
   CreatePark();
   const std::string binary("\x00\xff\"\\\n", 5);
   TestProducer producer(bootstrap_);

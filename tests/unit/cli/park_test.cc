@@ -37,7 +37,8 @@ class ParkAgainstKafka : public Command {
     ONCEMQ_REQUIRE_KAFKA();
     bootstrap_ = SharedKafka::Get().bootstrap();
     topic_ = ::testing::UnitTest::GetInstance()->current_test_info()->name();
-    KafkaAdmin(bootstrap_).CreateTopic({.name = topic_, .partitions = 1});
+    KafkaAdmin(bootstrap_)
+        .CreateTopic({.name = topic_, .partitions = 1, .config = {{"retention.ms", "-1"}}});
     service_ = Write("kafka: {brokers: \"" + bootstrap_ + "\", group: " + topic_ +
                      ",\n        session_timeout: 6s, commit_interval: 100ms}\n"
                      "topics: " +
