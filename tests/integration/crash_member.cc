@@ -8,6 +8,7 @@
 // the next call of its handler hangs before its effect; SIGUSR2: after it. SIGTERM: leaves in
 // order, and ends with 0 when its verdict adds up. ONCEMQ_HANGS_AT: the id whose call hangs before
 // its effect.
+// ONCEMQ_DIES_AT: the id whose call kills the process.
 // ONCEMQ_RETRIES_AT: the id whose handler asks for another attempt each time. ONCEMQ_ATTEMPTS: so
 // many that fail, then it is parked.
 // ONCEMQ_SESSION_MS: its session, which is what its death costs the group (4,000).
@@ -71,6 +72,7 @@ class CrashMember {
       : number_(number),
         blind_(blind),
         hangs_at_(NumberOf("ONCEMQ_HANGS_AT", -1)),
+        dies_at_(NumberOf("ONCEMQ_DIES_AT", -1)),
         retries_at_(NumberOf("ONCEMQ_RETRIES_AT", -1)),
         target_(dir / "target"),
         calls_(dir / "calls") {}
@@ -86,6 +88,9 @@ class CrashMember {
     const Hang hang = call.id == hangs_at_ ? Hang::kBeforeTheEffect : hang_.exchange(Hang::kNot);
     if (hang == Hang::kBeforeTheEffect) {
       HangForEver(call);
+    }
+    if (call.id == dies_at_) {
+      raise(SIGKILL);
     }
     if (call.id == retries_at_) {
       return Retry{.after = milliseconds(20)};
@@ -138,6 +143,7 @@ class CrashMember {
   const uint32_t number_;
   const bool blind_;
   const int64_t hangs_at_;
+  const int64_t dies_at_;
   const int64_t retries_at_;
   GuardedTarget target_;
   CallLog calls_;

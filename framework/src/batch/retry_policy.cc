@@ -94,6 +94,10 @@ Status CheckRetryPolicy(const RetryPolicy& policy) {
     return invalid("attempts must be 0 to " + std::to_string(kMostAttempts) + ", not " +
                    std::to_string(policy.attempts));
   }
+  if (policy.deaths > kMostDeaths) {
+    return invalid("deaths must be 0 to " + std::to_string(kMostDeaths) + ", not " +
+                   std::to_string(policy.deaths));
+  }
   const bool bounded = policy.attempts > 0 || policy.give_up_after.count() > 0;
   if (bounded && policy.at_end == AtEnd::kKeepTrying) {
     return invalid("at_end must say what happens at the end of the attempts: stop or park");

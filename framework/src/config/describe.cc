@@ -282,6 +282,7 @@ void DescribeRetry(const RetryPolicy& retry, Lines& lines) {
   lines.Add("attempts", uint64_t{retry.attempts});
   lines.Add("give_up_after", retry.give_up_after);
   lines.Add("at_end", Name(retry.at_end));
+  lines.Add("deaths", uint64_t{retry.deaths});
 }
 
 void DescribeLimits(const RuntimeOptions& runtime, Lines& lines) {

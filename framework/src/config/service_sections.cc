@@ -148,6 +148,7 @@ void ReadRetry(Section section, RetryPolicy& retry) {
   section.Count("attempts", retry.attempts, 0, kMostAttempts);
   section.Duration("give_up_after", retry.give_up_after, 0ms, 24h * 7);
   section.Choice("at_end", retry.at_end, kAtEnds);
+  section.Count("deaths", retry.deaths, 0, kMostDeaths);
   section.Finish();
 }
 

@@ -138,6 +138,7 @@ Result<Assignment> ResolveAssignment(const CommittedPosition& committed, const L
                                      const AssignRules& rules) {
   Assignment assignment;
   assignment.log = log;
+  assignment.facts.log_end = log.end;
   if (!committed.offset) {
     assignment.facts.start = assignment.facts.read_from = rules.fresh_start;
     assignment.facts.metadata = NewHistory(rules.fresh_start, rules.fresh_start, rules);

@@ -10,6 +10,7 @@
 
 #include "oncemq/base/bytes.h"
 #include "oncemq/base/check.h"
+#include "oncemq/framework/retry_policy.h"
 
 namespace oncemq {
 namespace {
@@ -93,6 +94,28 @@ bool ReadBegun(std::vector<int64_t> numbers, CommitMetadata& m) {
   return true;
 }
 
+bool HasNotes(const DeathNotes& notes) {
+  return notes.unclean_ends > 0 || !notes.killers.empty() || notes.alone;
+}
+
+std::string Notes(const CommitMetadata& m) {
+  std::string out;
+  if (m.unclean_ends > 0) {
+    Field(out, 'd', Join(std::array{int64_t{m.unclean_ends}, m.cautious_to}));
+  }
+  std::vector<int64_t> killers;
+  for (const DeathNotes::Killer& killer : m.killers) {
+    killers.insert(killers.end(), {killer.offset, int64_t{killer.deaths}});
+  }
+  if (!killers.empty()) {
+    Field(out, 'y', Join(killers));
+  }
+  if (m.alone) {
+    Field(out, 'z', Join(std::array{*m.alone, static_cast<int64_t>(m.owner_epoch)}));
+  }
+  return out;
+}
+
 std::string Header(const CommitMetadata& m) {
   std::vector<int64_t> skipped;
   for (const OffsetMap::Range& range : m.skipped.ranges()) {
@@ -100,7 +123,8 @@ std::string Header(const CommitMetadata& m) {
   }
   const Totals& t = m.totals;
   const std::array<int64_t, 5> totals{t.applied, t.suppressed, t.parked, t.rejected, t.skipped};
-  std::string out(m.uncertain == 0 && m.carried.empty() ? kFirstVersion : kVersion);
+  const bool first = m.uncertain == 0 && m.carried.empty() && !HasNotes(m);
+  std::string out(first ? kFirstVersion : kVersion);
   Field(out, 's', Hex(m.scope));
   Field(out, 'r', std::to_string(m.recipe));
   Field(out, 'i', Hex(m.source_identity));
@@ -114,7 +138,7 @@ std::string Header(const CommitMetadata& m) {
   if (m.uncertain != 0) {
     Field(out, 'u', std::to_string(m.uncertain));
   }
-  return out + m.carried;
+  return out + Notes(m) + m.carried;
 }
 
 // The fields by their names. Names of several letters are for versions to come.
@@ -206,6 +230,40 @@ bool ReadLists(Fields& fields, CommitMetadata& m) {
   return true;
 }
 
+// A note that an earlier version has repeated may be out of date. So the count holds until the
+// frontier has passed its bound, and the lonely message only for the owner that it names.
+bool ReadNotes(Fields& fields, int64_t frontier, CommitMetadata& m) {
+  const auto read = [&](char name, size_t most) {
+    return Split(fields.Take(name).value_or(""), most);
+  };
+  const auto ends = read('d', 2);
+  const auto killers = read('y', 2 * kMaxKillers);
+  const auto alone = read('z', 2);
+  if (!ends || ends->size() % 2 != 0 || !killers || killers->size() % 2 != 0 || !alone ||
+      alone->size() % 2 != 0) {
+    return false;
+  }
+  const auto counts = [](int64_t deaths) { return deaths > 0 && deaths <= kMostDeaths; };
+  if (!ends->empty()) {
+    if (!counts((*ends)[0])) {
+      return false;
+    }
+    const bool holds = frontier < (*ends)[1];
+    m.unclean_ends = holds ? static_cast<uint32_t>((*ends)[0]) : 0;
+    m.cautious_to = holds ? (*ends)[1] : 0;
+  }
+  for (size_t i = 0; i < killers->size(); i += 2) {
+    if (!counts((*killers)[i + 1])) {
+      return false;
+    }
+    m.killers.push_back({(*killers)[i], static_cast<uint32_t>((*killers)[i + 1])});
+  }
+  if (!alone->empty() && static_cast<uint64_t>((*alone)[1]) == m.owner_epoch) {
+    m.alone = (*alone)[0];
+  }
+  return true;
+}
+
 std::optional<OffsetMap> ReadMap(std::optional<std::string_view> text, int64_t offset) {
   const auto bytes = text ? Base64Decode(*text) : std::nullopt;
   return bytes ? OffsetMap::Decode(*bytes, offset) : std::nullopt;
@@ -284,7 +342,7 @@ Result<CommitMetadata> DecodeCommit(std::string_view text, int64_t offset) {
   CommitMetadata metadata;
   Fields fields;
   if (!fields.Read(body.substr(kVersion.size())) || !ReadNumbers(fields, metadata) ||
-      !ReadLists(fields, metadata)) {
+      !ReadLists(fields, metadata) || !ReadNotes(fields, offset, metadata)) {
     return strange;
   }
   const auto uncertain = ParseDecimal(fields.Take('u').value_or("0"));

@@ -175,6 +175,7 @@ PartitionStatus Core::Status(PartitionId partition) const {
           .next_offset = state.frontier().next_offset(),
           .map_full = state.MapFull(),
           .suspect_to = state.suspect_to(),
+          .cautious_to = state.caution.cautious_to(),
           .totals = state.facts().metadata.totals,
           .uncertain = state.facts().metadata.uncertain,
           .counts = state.counts,
@@ -224,7 +225,7 @@ DeliveryCounts Core::Counts() const {
 }
 
 CoreLoad Core::load() const {
-  return {impl_->lanes_.live(), impl_->running_, impl_->open_, impl_->bytes_};
+  return {impl_->lanes_.live(), impl_->trial_.running(), impl_->open_, impl_->bytes_};
 }
 uint64_t Core::MessagesThatFit() const {
   return impl_->options_.in_flight_bytes / impl_->usual_.bytes();

@@ -6,6 +6,19 @@
 #include "oncemq/base/hash.h"
 
 namespace oncemq {
+namespace {
+
+// A message that may have killed its process runs alone, or is refused in place of a call (rule 12).
+void NoteDeaths(const Caution& caution, uint32_t slot, Delivery& delivery, KeptOutcomes& outcomes) {
+  const uint32_t deaths = caution.Killed(delivery.offset);
+  if (deaths > 0) {
+    outcomes[slot].text =
+        "killed its process " + std::to_string(deaths) + (deaths == 1 ? " time" : " times");
+  }
+  delivery.alone = deaths > 0 || caution.Suspects(delivery.offset, delivery.carried.redriven);
+}
+
+}  // namespace
 
 uint32_t Core::Impl::Credit(PartitionId id) {
   PartitionState& partition = At(id);
@@ -71,7 +84,7 @@ void Core::Impl::Admit(PartitionId id, std::span<const Arrival> arrivals) {
     if (arrival.time != kNoLogTime) {
       oldest = std::min(oldest, arrival.time);
     }
-    const bool recorded = options_.parks && !place.finished && parked_.Has(id, arrival.offset);
+    const bool recorded = options_.refusals.parks && !place.finished && parked_.Has(id, arrival.offset);
     if (place.not_done || recorded) [[unlikely]] {
       delivery.carried.stage = Stage::kNotDone;
       delivery.id_hash = 0;  // it neither waits for its id nor holds it up
@@ -85,6 +98,9 @@ void Core::Impl::Admit(PartitionId id, std::span<const Arrival> arrivals) {
     if (arrival.refusal != nullptr && !place.finished && !recorded) [[unlikely]] {
       delivery.carried.stage = Stage::kRejecting;
       kept_outcomes_[slot].text = arrival.refusal;
+    }
+    if (partition.caution.on() && delivery.carried.stage == Stage::kFresh) [[unlikely]] {
+      NoteDeaths(partition.caution, slot, delivery, kept_outcomes_);
     }
     lanes_.Append(LaneHash(id, arrival), slot, id);
     JoinWaiting(delivery);
@@ -150,6 +166,9 @@ void Core::Impl::AdmitRedriven(PartitionId id, std::span<const RedrivenArrival> 
     const uint32_t slot = TakeSlot(partition, id, arrival, {.again = true}, carried);
     kept_outcomes_[slot] = {
         .text = refused ? arrival.refusal : "", .drop = arrival.drop, .first = arrival.first};
+    if (partition.caution.on() && !refused && !arrival.drop) {
+      NoteDeaths(partition.caution, slot, slab_[slot], kept_outcomes_);
+    }
     // After a batch, live messages may stand before redriven ones.
     uint32_t passed = 0;
     const auto stays = [&](const Lane& lane, uint32_t other) {

@@ -8,6 +8,12 @@
 namespace oncemq {
 namespace {
 
+// Whether the delivery may join the batch: one of owed completions takes nothing else along.
+bool FitsBatch(const Delivery& delivery, const MessageBatch& batch) {
+  const bool only_owed = !batch.items.empty() && batch.items.front().stage == Stage::kApplied;
+  return !only_owed || delivery.carried.stage == Stage::kApplied;
+}
+
 // Once on record, it is followed by the later ones of its key.
 bool IsRefused(const Delivery& delivery) {
   const Stage stage = delivery.carried.stage;
@@ -43,34 +49,34 @@ bool Core::Impl::TakeBatch(MessageBatch& batch, BootTime now, uint32_t limit) {
   batch.items.clear();
   batch.safe_until = BootTime::max();
   WakeDue(now);
+  ReviewTrial();
   const uint32_t most = std::min(limit, options_.batch);
   TakeOwed(most, batch, now);
+  if (trial_.on() && batch.items.empty()) {
+    TakeFrom(trial_.partition(), most, batch, now);
+    At(trial_.partition()).CommitIfWanted(now, actions_);
+  }
   // Of one partition: a store that fails holds up its own partition and no other.
-  for (uint32_t partition = lanes_.NextTurn(); partition != kNoIndex && batch.items.empty();
+  for (uint32_t partition = lanes_.NextTurn();
+       partition != kNoIndex && batch.items.empty() && !trial_.on();
        partition = lanes_.NextTurn()) {
     TakeFrom(partition, most, batch, now);
     lanes_.EndTurn();
-    At(partition).CommitIfShort(now, actions_);
+    At(partition).CommitIfWanted(now, actions_);
   }
-  running_ += static_cast<uint32_t>(batch.items.size());
+  trial_.Count(batch.items);
   return !batch.items.empty();
-}
-
-// Whether the delivery may join the batch: one of owed completions takes nothing else along.
-bool Core::Impl::FitsBatch(const Delivery& delivery, const MessageBatch& batch) {
-  const bool only_owed = !batch.items.empty() && batch.items.front().stage == Stage::kApplied;
-  return !only_owed || delivery.carried.stage == Stage::kApplied;
 }
 
 // No completion waits for claims or handlers of other messages: their claims might end meanwhile.
 // Every other batch at most, so that a partition whose store fails does not hold up the others.
 void Core::Impl::TakeOwed(uint32_t most, MessageBatch& batch, BootTime now) {
-  owed_last_ = !owed_last_ && !owing_.empty();
+  owed_last_ = (!owed_last_ || trial_.on()) && !owing_.empty();
   while (owed_last_ && batch.items.empty() && !owing_.empty()) {
     const PartitionId partition = owing_.front();
     owing_.pop_front();
     TakeFrom(partition, most, batch, now);
-    At(partition).CommitIfShort(now, actions_);
+    At(partition).CommitIfWanted(now, actions_);
     if (batch.items.size() == most) {
       owing_.push_back(partition);  // perhaps there are more
     }
@@ -85,13 +91,14 @@ void Core::Impl::TakeFrom(PartitionId partition, uint32_t most, MessageBatch& ba
     }
     const bool alone = slab_[lanes_[index].head].alone;
     const bool apart = alone || !FitsBatch(slab_[lanes_[index].head], batch);
-    if (apart && !batch.items.empty()) {
+    if ((apart && !batch.items.empty()) || !MayGo(index, now)) {
       lanes_.MakeReadyFirst(index);
       return;
     }
     const uint32_t room = alone ? 1 : most - static_cast<uint32_t>(batch.items.size());
     const uint32_t taken = TakeLane(index, room, batch, now);
     if (taken > 0) {
+      trial_.HandOut(batch.items.back());
       Lane& lane = lanes_[index];
       ONCEMQ_CHECK(lane.outstanding == 0, "a lane is with one worker at a time");
       lane.taken = lane.outstanding = taken;
@@ -104,10 +111,61 @@ void Core::Impl::TakeFrom(PartitionId partition, uint32_t most, MessageBatch& ba
   }
 }
 
+// Whether the head of a ready lane may go to a worker now. A suspect goes once no call runs in this
+// process, and a commit names it (rule 12).
+bool Core::Impl::MayGo(uint32_t lane, BootTime now) {
+  const uint32_t slot = lanes_[lane].head;
+  const Delivery& head = slab_[slot];
+  if (head.carried.stage == Stage::kApplied) {
+    return true;  // calls no handler
+  }
+  PartitionState& partition = At(head.partition);
+  const bool suspect = head.alone && partition.Current(head.epoch) &&
+                       partition.caution.Suspects(head.offset, head.carried.redriven);
+  if (!suspect) {
+    return !trial_.on();
+  }
+  if (trial_.on() && (trial_.granted() || trial_.partition() != head.partition)) {
+    return false;
+  }
+  if (!partition.MayRun(now) || !partition.Reserves(head.offset)) {
+    return true;  // to be put aside
+  }
+  trial_.Begin(head.partition, {slot, head.ticket});
+  partition.caution.Try(head.offset);
+  return trial_.calls() == 0 && partition.caution.Tries(head.offset);
+}
+
+// A trial ends once no commit names a message, or with the assignment: then the last commit says
+// that it has ended.
+void Core::Impl::ReviewTrial() {
+  if (!trial_.on()) {
+    return;
+  }
+  PartitionState& partition = At(trial_.partition());
+  const auto waits = [&](uint32_t slot) {
+    const Delivery& delivery = slab_[slot];
+    const bool same = delivery.ticket == trial_.message().ticket;
+    return same && lanes_[delivery.lane].state == LaneState::kReady &&
+           lanes_[delivery.lane].head == slot;
+  };
+  if (trial_.has_message() &&
+      (!partition.MayAdmit() || (!trial_.granted() && !waits(trial_.message().slot)))) {
+    trial_.Withdraw();
+    partition.caution.Try(std::nullopt);
+  }
+  const PartitionPhase phase = partition.phase();
+  const bool over = phase == PartitionPhase::kNone || phase == PartitionPhase::kDraining ||
+                    phase == PartitionPhase::kStopped;
+  if (!trial_.has_message() && (over || !partition.caution.names())) {
+    trial_.End();
+  }
+}
+
 // Takes a prefix of the lane, or sets the lane aside where its head waits for something.
 uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, MessageBatch& batch, BootTime now) {
   const Lane& lane = lanes_[index];
-  const bool parked = options_.parks && parked_.Holds(lane.group, lane.hash);
+  const bool parked = options_.refusals.parks && parked_.Holds(lane.group, lane.hash);
   const uint32_t limit = lane.solo ? 1 : std::min(room, options_.lane_batch);
   const size_t begin = batch.items.size();
   for (uint32_t slot = lane.head; slot != kNoIndex && batch.items.size() - begin < limit;) {
@@ -116,7 +174,7 @@ uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, MessageBatch& batch
       break;
     }
     const bool redriven = delivery.carried.redriven;
-    const bool refused = options_.parks && (!parked || redriven) && IsRefused(delivery);
+    const bool refused = options_.refusals.parks && (!parked || redriven) && IsRefused(delivery);
     if (slot != lane.head && !Joins(delivery, batch.items.back(), refused)) {
       break;
     }
@@ -139,7 +197,7 @@ uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, MessageBatch& batch
     const bool held = delivery.id_hash == 0 || HoldId(index, slot, begin, batch, copy);
     if (!held || (copy && redriven)) {
       if (batch.items.size() == begin) {
-        SetAsideForId(index, delivery.id_hash);
+        lanes_.PutAside(ids_.Find(delivery.id_hash)->waiting, index);
       }
       break;
     }
@@ -150,7 +208,7 @@ uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, MessageBatch& batch
     Fill(delivery, partition, item);
     kept_outcomes_.Fill(delivery, item);
     item.follows = parked && !redriven;
-    if (options_.suspects && !owed) {
+    if (!owed) {
       partition.Taken(delivery.offset);
     }
     delivery.running = true;
@@ -192,12 +250,6 @@ bool Core::Impl::HoldId(uint32_t index, uint32_t slot, size_t begin, const Messa
                              holder.id_view() == delivery.id_view();
   copy = in_this_batch;
   return in_this_batch;
-}
-
-void Core::Impl::SetAsideForId(uint32_t index, uint64_t id_hash) {
-  RunningIds::Entry* entry = ids_.Find(id_hash);
-  ONCEMQ_CHECK(entry != nullptr, "a lane waits for an id that is held");
-  lanes_.PutAside(entry->waiting, index);
 }
 
 }  // namespace oncemq

@@ -12,6 +12,7 @@
 #include "parked_lanes.h"
 #include "partition_state.h"
 #include "retries.h"
+#include "trial.h"
 #include "usual_size.h"
 #include "waiting.h"
 
@@ -62,7 +63,7 @@ class Core::Impl {
   ParkedLanes parked_;
   uint32_t free_head_ = 0;
   uint32_t open_ = 0;  // slots in use
-  uint32_t running_ = 0;
+  Trial trial_;
   uint64_t bytes_ = 0;
 
   // The messages that have to be copied (core_left_behind.cc). A stamp counts the bytes that were
@@ -87,13 +88,13 @@ class Core::Impl {
   uint64_t IdHash(PartitionId id, const Arrival& arrival) const;
   void Free(uint32_t slot);
   void TakeFrom(PartitionId partition, uint32_t most, MessageBatch& batch, BootTime now);
-  static bool FitsBatch(const Delivery& delivery, const MessageBatch& batch);
+  bool MayGo(uint32_t lane, BootTime now);
+  void ReviewTrial();
   void TakeOwed(uint32_t most, MessageBatch& batch, BootTime now);
   void MakeReady(uint32_t lane);
   uint32_t TakeLane(uint32_t index, uint32_t room, MessageBatch& batch, BootTime now);
   bool HoldId(uint32_t index, uint32_t slot, size_t lane_begin, const MessageBatch& batch,
               bool& copy);
-  void SetAsideForId(uint32_t index, uint64_t id_hash);
   void Keep(Delivery& delivery, uint32_t slot, Settlement& settlement);
   void NoteUncertain(PartitionState& partition, const Delivery& delivery);
   void NoteWait(const Delivery& delivery, const Settlement& settlement, BootTime now);

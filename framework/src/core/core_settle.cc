@@ -31,6 +31,17 @@ Verdict VerdictOf(const Settlement& settlement) {
   }
 }
 
+// It went with nothing else. If its call has returned, it did not kill the process.
+void NoteTried(const Settlement& settlement, int64_t offset, Caution& caution, Trial& trial) {
+  if (settlement.handled || IsFinal(settlement.fate)) {
+    caution.Left(offset);
+  }
+  if (trial.Is(settlement)) {
+    trial.Withdraw();
+    caution.Try(std::nullopt);
+  }
+}
+
 }  // namespace
 
 void Core::Impl::Settle(std::span<Settlement> settlements, BootTime now) {
@@ -44,7 +55,10 @@ void Core::Impl::Settle(std::span<Settlement> settlements, BootTime now) {
     PartitionState& partition = At(delivery.partition);
     const bool current = partition.Current(delivery.epoch);
     delivery.running = false;
-    running_--;
+    trial_.Returned(delivery.carried.stage == Stage::kApplied);
+    if (delivery.alone && current) [[unlikely]] {
+      NoteTried(settlement, delivery.offset, partition.caution, trial_);
+    }
     // A handler that is through without its marker counts as running: a drain waits for it too.
     const bool owed = !IsFinal(settlement.fate) && settlement.stage == Stage::kApplied;
     if (current && !owed && partition.running > 0) {
@@ -53,7 +67,7 @@ void Core::Impl::Settle(std::span<Settlement> settlements, BootTime now) {
     partition.counts.handler_calls += settlement.handled ? 1 : 0;
     if (IsFinal(settlement.fate)) {
       Account(partition, settlement, current);
-      if (options_.parks && current) {
+      if (options_.refusals.parks && current) {
         parked_.Note(settlement, delivery.partition, lanes_[delivery.lane]);
       }
       if (current && !delivery.again) {

@@ -73,16 +73,22 @@ std::string_view ToString(PartitionPhase phase) {
 }
 
 PartitionState::PartitionState(PartitionId id, const CoreOptions& options)
-    : id_(id), options_(options), frontier_(options.span), reserve_(options.span) {}
+    : caution(options),
+      id_(id),
+      options_(options),
+      frontier_(options.span),
+      reserve_(options.span) {}
 
 void PartitionState::Assign(const AssignFacts& facts, BootTime now, Actions& actions) {
   ONCEMQ_CHECK(phase_ == PartitionPhase::kNone, "a partition is given back before it is assigned");
   facts_ = facts;
+  caution.Start(facts, Made(facts.metadata));
   frontier_.Start(facts.start, facts.metadata.map, facts.metadata.not_done, facts.metadata.totals);
   log_times.Start();
   reported_to_ = options_.suspects ? ReportedTo(facts) : 0;
   reserve_.Start(facts.start,
-                 facts.suspects.empty() ? facts.start : facts.suspects.ranges().back().to);
+                 std::max(facts.suspects.empty() ? facts.start : facts.suspects.ranges().back().to,
+                          caution.cautious_to()));
   uncertain_offsets.clear();
   epoch_++;
   running = 0;
@@ -168,6 +174,7 @@ void PartitionState::CommitAnswered(uint64_t number, CommitReply reply, BootTime
       // (rule 10).
       safe_until_ = sent.sent + options_.session_timeout - options_.session_margin;
       reserve_.Acknowledged(sent.reserved);
+      caution.Acknowledged(sent.notes);
       if (phase_ == PartitionPhase::kConfirming && sent.confirms) {
         ONCEMQ_CHECK(sent.raise == raise_, "a commit confirms what it names (rule 9)");
         phase_ = PartitionPhase::kActive;
@@ -261,6 +268,8 @@ void PartitionState::Tick(BootTime now, Actions& actions) {
       if (!commit_ && now >= last_commit_ + options_.commit_interval && now >= retry_at_ &&
           (dirty_ || now >= last_commit_ + options_.session_timeout / 3)) {
         SendCommit(false, now, actions);
+      } else if (caution.WantsCommit()) {
+        CommitIfWanted(now, actions);
       }
       break;
     case PartitionPhase::kDraining:
@@ -292,7 +301,7 @@ std::optional<BootTime> PartitionState::NextTimer() const {
       }
       const BootTime next =
           last_commit_ + (dirty_ ? options_.commit_interval : options_.session_timeout / 3);
-      return std::max(next, retry_at_);
+      return caution.WantsCommit() ? retry_at_ : std::max(next, retry_at_);
     }
     case PartitionPhase::kDraining:
       if (commit_) {
@@ -306,9 +315,9 @@ std::optional<BootTime> PartitionState::NextTimer() const {
   return std::nullopt;
 }
 
-void PartitionState::CommitIfShort(BootTime now, Actions& actions) {
+void PartitionState::CommitIfWanted(BootTime now, Actions& actions) {
   const bool may = phase_ == PartitionPhase::kActive && !commit_ && now >= retry_at_;
-  if (options_.suspects && may && reserve_.Short()) {
+  if (may && ((caution.bounded() && reserve_.Short()) || caution.WantsCommit())) {
     SendCommit(false, now, actions);
   }
 }
@@ -323,12 +332,14 @@ void PartitionState::SendCommit(bool last, BootTime now, Actions& actions) {
   metadata.recipe = options_.scope.recipe;
   metadata.owner_epoch = owner_epoch_;
   metadata.incarnation = facts_.incarnation;
-  last ? NameUnfinished() : CallUnclean(reserve_.State());
-  std::optional<FrontierSnapshot> fitting = SnapshotThatFits();
+  static_cast<DeathNotes&>(metadata) = caution.State(frontier_.Advance(), last);
+  int64_t begun_to = 0;
+  last ? void(begun_to = NameUnfinished()) : CallUnclean(reserve_.State(caution.bound_is_near()));
+  std::optional<FrontierSnapshot> fitting = SnapshotThatFits(begun_to);
   if (last && fitting && fitting->cut && options_.suspects) {
     // Finished work that the map cannot tell comes again, and its effects are there.
-    CallUnclean(std::max(begun_to_, frontier_.next_offset()));
-    fitting = SnapshotThatFits();
+    CallUnclean(std::max(begun_to, frontier_.next_offset()));
+    fitting = SnapshotThatFits(begun_to);
   }
   if (!fitting) {
     return StopUncommitted(frontier_.offset(), actions);
@@ -347,7 +358,8 @@ void PartitionState::SendCommit(bool last, BootTime now, Actions& actions) {
                      .last = last,
                      .confirms = confirms,
                      .raise = raise_,
-                     .reserved = metadata.reserved.value_or(0)};
+                     .reserved = metadata.reserved.value_or(0),
+                     .notes = metadata};
   last_commit_ = now;
   dirty_ = false;
   actions.emplace_back(CommitAction{id_, epoch_, commit_->number, snapshot.offset,
@@ -357,22 +369,23 @@ void PartitionState::SendCommit(bool last, BootTime now, Actions& actions) {
 
 // The last commit of an assignment names all that may have been begun and is not finished (rules
 // 11, 21): running deliveries, those handed back in doubt, and unsettled suspects of owners before.
-void PartitionState::NameUnfinished() {
+// Returns one above all of these.
+int64_t PartitionState::NameUnfinished() {
   std::vector<int64_t>& begun = WithoutBegun(facts_.metadata, true).abandoned;
   begun = running_offsets();
-  begun_to_ = 0;
   if (!options_.suspects) {
-    return;
+    return 0;
   }
   begun.insert(begun.end(), uncertain_offsets.begin(), uncertain_offsets.end());
   const int64_t frontier = frontier_.Advance();
   const OffsetMap left = RestOf(facts_.suspects, frontier);
-  begun_to_ = left.empty() ? 0 : left.ranges().back().to;
+  int64_t begun_to = left.empty() ? 0 : left.ranges().back().to;
   if (!begun.empty()) {
-    begun_to_ = std::max(begun_to_, *std::max_element(begun.begin(), begun.end()) + 1);
+    begun_to = std::max(begun_to, *std::max_element(begun.begin(), begun.end()) + 1);
   }
   if (left.count() > static_cast<int64_t>(kMaxAbandoned)) {
-    return CallUnclean(begun_to_);
+    CallUnclean(begun_to);
+    return begun_to;
   }
   for (const OffsetMap::Range& range : left.ranges()) {
     for (int64_t offset = range.from; offset < range.to; offset++) {
@@ -381,12 +394,13 @@ void PartitionState::NameUnfinished() {
   }
   std::sort(begun.begin(), begun.end());
   begun.erase(std::unique(begun.begin(), begun.end()), begun.end());
+  return begun_to;
 }
 
 // All that lies below the bound and is not called finished may have been begun.
 void PartitionState::CallUnclean(int64_t bound) {
   CommitMetadata& metadata = WithoutBegun(facts_.metadata, false);
-  if (options_.suspects) {
+  if (caution.states_bound() && bound > 0) {
     metadata.reserved = bound;
     metadata.inherited = frontier_.Advance() < reported_to_ ? std::min(reported_to_, bound) : 0;
   }
@@ -394,7 +408,7 @@ void PartitionState::CallUnclean(int64_t bound) {
 
 // The snapshot to commit, once the metadata beside it leaves its map enough room; nothing if there
 // is no way. A map that came with the last commit is never cut, because its outcomes are counted.
-std::optional<FrontierSnapshot> PartitionState::SnapshotThatFits() {
+std::optional<FrontierSnapshot> PartitionState::SnapshotThatFits(int64_t begun_to) {
   CommitMetadata& metadata = facts_.metadata;
   const auto take = [&]() -> std::optional<FrontierSnapshot> {
     FrontierSnapshot snapshot = frontier_.Snapshot(MapBudget(metadata));
@@ -409,7 +423,7 @@ std::optional<FrontierSnapshot> PartitionState::SnapshotThatFits() {
     }
   }
   if (metadata.clean) {
-    CallUnclean(begun_to_);  // too many to list
+    CallUnclean(begun_to);  // too many to list
   }
   if (auto snapshot = take()) {
     return snapshot;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "caution.h"
 #include "log_times.h"
 #include "oncemq/framework/core.h"
 #include "oncemq/ordering/lanes.h"
@@ -51,13 +52,18 @@ class PartitionState {
   bool MapFull() const { return map_cut_ && options_.relies_on_map; }
   bool MayRun(BootTime now) const { return MayAdmit() && now < safe_until_; }
   // Whether a commit that was acknowledged reserves the offset (rule 11).
-  bool Reserves(int64_t offset) const { return !options_.suspects || reserve_.Covers(offset); }
-  void Taken(int64_t offset) { reserve_.Take(offset); }
+  bool Reserves(int64_t offset) const { return !caution.bounded() || reserve_.Covers(offset); }
+  void Taken(int64_t offset) {
+    if (caution.bounded()) {
+      reserve_.Take(offset);
+    }
+  }
   void KeptBack(int64_t offset) {
     reserve_.KeepBack(offset);
     dirty_ = true;
   }
-  void CommitIfShort(BootTime now, Actions& actions);
+  // A message waits for it, or will soon.
+  void CommitIfWanted(BootTime now, Actions& actions);
   // An owner before us may have begun it, and the window does not know. A message without an id has
   // no marker in any window.
   bool Suspects(int64_t offset, bool has_id) const {
@@ -105,13 +111,14 @@ class PartitionState {
   LaneList held;            // lanes whose head waits until this partition may run
   DeliveryCounts counts;
   LogTimes log_times;  // of what was admitted under the present assignment
+  Caution caution;
 
  private:
   void RaiseOwnership(Actions& actions) const;
   void SendCommit(bool last, BootTime now, Actions& actions);
   void Fenced(uint16_t raise);
-  void NameUnfinished();
-  std::optional<FrontierSnapshot> SnapshotThatFits();
+  int64_t NameUnfinished();
+  std::optional<FrontierSnapshot> SnapshotThatFits(int64_t begun_to);
   void CallUnclean(int64_t bound);
   void StopUncommitted(int64_t offset, Actions& actions);
   void EndOfDrain(BootTime now, Actions& actions);
@@ -126,6 +133,7 @@ class PartitionState {
     bool confirms;   // sent after the ownership was raised: its acknowledgement opens admission
     uint16_t raise;  // of the ownership that it names
     int64_t reserved;
+    DeathNotes notes;
   };
 
   const PartitionId id_;
@@ -136,7 +144,6 @@ class PartitionState {
   uint32_t epoch_ = 0;
   Reserve reserve_;
   int64_t reported_to_ = 0;  // no suspect that the handler is to be told of lies at or above it
-  int64_t begun_to_ = 0;     // one above all that the last commit of the assignment has to name
   OwnerEpoch owner_epoch_ = 0;
   OwnerEpoch confirmed_owner_epoch_ = 0;  // the last one that an acknowledged commit has confirmed
   uint16_t raise_ = 0;                    // counts what owner_epoch_ has been

@@ -384,7 +384,8 @@ void Complete(RuntimeOptions& options, const Window* window) {
       ScopeOf({options.app, options.name_space, options.kafka.group, options.handler});
   options.core.relies_on_map = ReliesOnMap(options, window);
   options.core.suspects = NamesSuspects(window);
-  options.core.parks = options.policy.reject == RejectPolicy::kPark;
+  options.core.refusals = {.parks = options.policy.reject == RejectPolicy::kPark,
+                           .deaths = options.policy.retry.deaths};
   options.policy.window = window != nullptr;
   if (window != nullptr) {
     options.policy.level = window->capabilities().level;

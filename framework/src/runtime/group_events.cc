@@ -90,6 +90,7 @@ void GroupEvents::Assigned(PartitionId partition, const AssignFacts& facts) {
     poll_.catch_up->Begin(partition, facts);
   }
   poll_.core.Assign(partition, facts, poll_.now);
+  LogCaution(partition, facts);
 }
 
 // Before the first of them is handled, the highest possible count of uncertain ones.
@@ -111,6 +112,18 @@ void GroupEvents::LogSuspects(PartitionId partition, const AssignFacts& facts) c
          {"from", facts.suspects.ranges().front().from},
          {"to", to},
          {"offsets", offsets}});
+  }
+}
+
+// The process is slow for as long.
+void GroupEvents::LogCaution(PartitionId partition, const AssignFacts& facts) const {
+  const int64_t to = poll_.core.Status(partition).cautious_to;
+  if (to >= 0) {
+    const PartitionName name = poll_.source->Name(partition);
+    Log(LogLevel::kWarn, "runtime",
+        "processes have ended without progress here: each unfinished message in this range runs "
+        "with nothing else in this process, to find one that kills it",
+        {{"topic", name.topic}, {"partition", name.partition}, {"from", facts.start}, {"to", to}});
   }
 }
 

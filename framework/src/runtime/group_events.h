@@ -54,6 +54,7 @@ class GroupEvents final : public SourceEvents {
 
  private:
   void LogSuspects(PartitionId partition, const AssignFacts& facts) const;
+  void LogCaution(PartitionId partition, const AssignFacts& facts) const;
   void Drain(PartitionId partition);
   void DrainAll();
   void LetGo(PartitionId partition);

@@ -77,7 +77,7 @@ const std::string kFullService =
     "  poll_budget: 50ms\n"
     "  drain_deadline: 20s\n"
     "retry: {first: 10ms, most: 1m, jitter_percent: 7, attempts: 9, give_up_after: 2h,\n"
-    "        at_end: park}\n"
+    "        at_end: park, deaths: 5}\n"
     "limits: {in_flight: 1000, in_flight_bytes: 64MiB, waiting: 2000, waiting_bytes: 32MiB,\n"
     "         over_waiting: park, partition_credit: 100, span: 5000, batch: 50, lane_batch: 5}\n"
     "log: {level: debug, format: json, file: /var/log/pay}\n"
@@ -137,6 +137,7 @@ TEST(ServiceFile, EveryKeyOfRuntimeLimitsAndLogReachesItsOption) {
   EXPECT_EQ(runtime.policy.retry.attempts, 9u);
   EXPECT_EQ(runtime.policy.retry.give_up_after, 2h);
   EXPECT_EQ(runtime.policy.retry.at_end, AtEnd::kPark);
+  EXPECT_EQ(runtime.policy.retry.deaths, 5u);
   EXPECT_EQ(runtime.core.in_flight, 1000u);
   EXPECT_EQ(runtime.core.in_flight_bytes, 64u << 20);
   EXPECT_EQ(runtime.core.waiting.messages, 2000u);

@@ -15,7 +15,7 @@ class CoreParked : public CoreHarness {
  protected:
   static CoreOptions Parking() {
     CoreOptions options = Small();
-    options.parks = true;
+    options.refusals.parks = true;
     return options;
   }
   CoreParked() : CoreHarness(Parking()) {}

@@ -52,7 +52,7 @@ class RedrivesTest : public PollLoopTest {
   static RuntimeOptions Parking() {
     RuntimeOptions options = Options();
     options.policy.reject = RejectPolicy::kPark;
-    options.core.parks = true;
+    options.core.refusals.parks = true;
     return options;
   }
   static ParkedMessages One(const std::string& key) { return {.keys = {{ProcessHash(key), 1}}}; }

@@ -20,8 +20,29 @@ namespace oncemq {
 inline constexpr size_t kMaxCommitMetadata = 4096;
 inline constexpr size_t kMaxAbandoned = 64;  // offsets
 inline constexpr size_t kMaxSkipped = 32;    // ranges
+inline constexpr size_t kMaxKillers = 8;     // messages
 
-struct CommitMetadata {
+// What deaths of owners tell of the messages that they had in hand (rule 12, docs/failures.md).
+// Written by version 2 only; a member of an earlier version repeats it, and it does no harm.
+struct DeathNotes {
+  struct Killer {
+    int64_t offset = 0;
+    uint32_t deaths = 0;  // of processes in which it was alone
+    friend bool operator==(const Killer&, const Killer&) = default;
+  };
+
+  // Unclean ends in a row, of owners that left the frontier below `cautious_to`. From the second
+  // one on, unfinished messages below it are suspects. 0: none, and `cautious_to` is 0.
+  uint32_t unclean_ends = 0;
+  int64_t cautious_to = 0;
+  std::vector<Killer> killers;
+  // The message that is alone with a worker of the writer, and nothing else runs there.
+  std::optional<int64_t> alone;
+
+  friend bool operator==(const DeathNotes&, const DeathNotes&) = default;
+};
+
+struct CommitMetadata : DeathNotes {
   uint64_t scope = 0;            // stable hash of app / namespace / group / handler
   uint32_t recipe = 1;           // version of the id and key recipe
   uint64_t source_identity = 0;  // which log this offset belongs to
@@ -58,7 +79,8 @@ bool MapFits(const FrontierSnapshot& snapshot, const CommitMetadata& metadata);
 // offsets unfinished.
 void CloseUpSkipped(CommitMetadata& metadata);
 
-// Precondition: MapFits(). Without `uncertain` and `carried` members of version 1 read it, too.
+// Precondition: MapFits(). Without `uncertain`, `carried` and death notes members of version 1 read
+// it, too.
 std::string EncodeCommit(const CommitMetadata& metadata, int64_t offset);
 
 // kNotFound: not ours at all. kInvalid: a newer version wrote it, or it holds values outside their

@@ -54,6 +54,13 @@ struct WaitingOptions {
   uint64_t left_behind_bytes = 32ull << 20;
 };
 
+struct RefusalOptions {
+  // Refused messages go to a park topic, and the later ones of their key follow them.
+  bool parks = false;
+  // As in RetryPolicy.
+  uint32_t deaths = 0;
+};
+
 // Stands in each commit.
 struct CommitScope {
   uint64_t id = 0;
@@ -88,8 +95,7 @@ struct CoreOptions {
   // The window knows an id within its partition: ids of different partitions never wait for each
   // other.
   bool partition_owned = false;
-  // Refused messages go to a park topic, and the later ones of their key follow them.
-  bool parks = false;
+  RefusalOptions refusals;
   CommitScope scope;
 };
 
@@ -145,6 +151,8 @@ struct AssignFacts {
   // read_from and start is read.
   uint64_t incarnation = 0;
   int64_t known_from = 0;
+  // No owner before has begun a message from there on.
+  int64_t log_end = std::numeric_limits<int64_t>::max();
 };
 
 struct RaiseOwnerEpochAction {
@@ -225,6 +233,8 @@ struct PartitionStatus {
   int64_t next_offset = 0;  // the lowest that may still be admitted
   bool map_full = false;    // nothing is admitted until the frontier moves (relies_on_map)
   int64_t suspect_to = -1;  // below it an earlier owner may have begun something; -1: nowhere
+  // Below it unfinished messages run alone, after unclean ends; -1: nowhere.
+  int64_t cautious_to = -1;
   Totals totals;            // of the last snapshot
   int64_t uncertain = 0;    // beside the totals, as of CommitMetadata
   DeliveryCounts counts;
@@ -286,7 +296,7 @@ class Core {
   // How many messages of the size that they have had lately fill CoreOptions::in_flight_bytes.
   uint64_t MessagesThatFit() const;
   void Admit(PartitionId partition, std::span<const Arrival> arrivals);
-  // With CoreOptions::parks, once in an assignment, before anything is admitted.
+  // With RefusalOptions::parks, once in an assignment, before anything is admitted.
   void SetParked(PartitionId partition, const ParkedMessages& parked);
   // In the order of the topic for each key. They come before all messages of their key but those in
   // hand. After another refusal of one the others of its key leave unrun.

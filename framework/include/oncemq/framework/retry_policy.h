@@ -39,6 +39,9 @@ struct RetryPolicy {
   // Time from the first failed attempt to the last one. 0 means no end.
   milliseconds give_up_after{0};
   AtEnd at_end = AtEnd::kKeepTrying;
+  // Deaths of a process with this message alone, until BatchPolicy::reject refuses it. Raise it
+  // where processes are often killed from outside. 0 means never.
+  uint32_t deaths = 3;
 
   bool ends() const {
     return at_end != AtEnd::kKeepTrying && (attempts > 0 || give_up_after.count() > 0);
@@ -53,6 +56,7 @@ struct Attempts {
 };
 
 inline constexpr uint32_t kMostAttempts = 10'000;
+inline constexpr uint32_t kMostDeaths = 255;
 
 // The pause after so many attempts, from 1 on. The same `seed` gives the same pause.
 milliseconds PauseAfter(const RetryPolicy& policy, uint32_t attempts, uint64_t seed);
