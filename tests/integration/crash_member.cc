@@ -8,7 +8,7 @@
 // the next call of its handler hangs before its effect; SIGUSR2: after it. SIGTERM: leaves in
 // order, and ends with 0 when its verdict adds up. ONCEMQ_HANGS_AT: the id whose call hangs before
 // its effect.
-// ONCEMQ_DIES_AT: the id whose call kills the process.
+// ONCEMQ_DIES_AT: the id whose call kills the process; refused messages are parked.
 // ONCEMQ_RETRIES_AT: the id whose handler asks for another attempt each time. ONCEMQ_ATTEMPTS: so
 // many that fail, then it is parked.
 // ONCEMQ_SESSION_MS: its session, which is what its death costs the group (4,000).
@@ -172,6 +172,9 @@ int Main(char** words) {
     options.policy.retry.at_end = AtEnd::kPark;
     options.policy.reject = RejectPolicy::kJournal;
     options.journal = dir / ("parked-" + std::string(words[5]));
+  }
+  if (NumberOf("ONCEMQ_DIES_AT", -1) >= 0) {
+    options.policy.reject = RejectPolicy::kPark;
   }
   options.ids_partition_owned =
       window->capabilities().partition_owned || !window->capabilities().shared;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Caution: the messages of a partition that may have killed an earlier owner's process, and the one
-// that is tried alone now (rule 12). All of it comes from the metadata of commits and goes there.
+// Caution: the suspects of a partition after deaths of its owners, and the one on trial now (rule
+// 12). All of it comes from the metadata of commits and goes there.
 //
 //   Start(facts)            a new assignment: counts the death that the last commit shows
 //   Try(offset)             the next commit names it; Tries() once that is acknowledged
@@ -117,8 +117,8 @@ class Caution {
     notes_.cautious_to = 0;
     left_.clear();
   }
-  // The first end says only that some message after the frontier may be the one. Its owner need not
-  // have stated how far it came, so the suspects are those of the next.
+  // The first end leaves every message after the frontier in doubt. Its owner may have stated no
+  // bound, so the suspects are those of the next.
   void CountEnd(const AssignFacts& facts) {
     if (notes_.unclean_ends == 0) {
       notes_.unclean_ends = 1;

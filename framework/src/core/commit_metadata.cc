@@ -230,8 +230,8 @@ bool ReadLists(Fields& fields, CommitMetadata& m) {
   return true;
 }
 
-// A note that an earlier version has repeated may be out of date. So the count holds until the
-// frontier has passed its bound, and the lonely message only for the owner that it names.
+// A note may be out of date, repeated by an earlier version. So the count holds until the frontier
+// has passed its bound, and the lonely message only for the owner in its note.
 bool ReadNotes(Fields& fields, int64_t frontier, CommitMetadata& m) {
   const auto read = [&](char name, size_t most) {
     return Split(fields.Take(name).value_or(""), most);

@@ -8,7 +8,7 @@
 namespace oncemq {
 namespace {
 
-// A message that may have killed its process runs alone, or is refused in place of a call (rule 12).
+// A suspect runs alone. With enough deaths it is refused in place of a call (rule 12).
 void NoteDeaths(const Caution& caution, uint32_t slot, Delivery& delivery, KeptOutcomes& outcomes) {
   const uint32_t deaths = caution.Killed(delivery.offset);
   if (deaths > 0) {
@@ -84,7 +84,8 @@ void Core::Impl::Admit(PartitionId id, std::span<const Arrival> arrivals) {
     if (arrival.time != kNoLogTime) {
       oldest = std::min(oldest, arrival.time);
     }
-    const bool recorded = options_.refusals.parks && !place.finished && parked_.Has(id, arrival.offset);
+    const bool recorded =
+        options_.refusals.parks && !place.finished && parked_.Has(id, arrival.offset);
     if (place.not_done || recorded) [[unlikely]] {
       delivery.carried.stage = Stage::kNotDone;
       delivery.id_hash = 0;  // it neither waits for its id nor holds it up

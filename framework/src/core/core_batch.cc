@@ -8,7 +8,7 @@
 namespace oncemq {
 namespace {
 
-// Whether the delivery may join the batch: one of owed completions takes nothing else along.
+// A batch of owed completions takes nothing else along.
 bool FitsBatch(const Delivery& delivery, const MessageBatch& batch) {
   const bool only_owed = !batch.items.empty() && batch.items.front().stage == Stage::kApplied;
   return !only_owed || delivery.carried.stage == Stage::kApplied;
@@ -136,8 +136,7 @@ bool Core::Impl::MayGo(uint32_t lane, BootTime now) {
   return trial_.calls() == 0 && partition.caution.Tries(head.offset);
 }
 
-// A trial ends once no commit names a message, or with the assignment: then the last commit says
-// that it has ended.
+// A trial ends once no commit names a message, or with the assignment. Its last commit names none.
 void Core::Impl::ReviewTrial() {
   if (!trial_.on()) {
     return;

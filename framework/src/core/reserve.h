@@ -42,8 +42,8 @@ class Reserve {
     lowest_kept_ = lowest_kept_ == kNone ? offset : std::min(lowest_kept_, offset);
   }
 
-  // The bound that the commit sent now states. `near`: as close as that of a partition at rest, so
-  // a death leaves few messages in doubt.
+  // The bound that the commit sent now states. A near one leaves few messages in doubt after a
+  // death.
   int64_t State(bool near = false) {
     ahead_ = near ? kLeast : std::clamp(2 * (taken_ - taken_before_), kLeast, most_);
     const int64_t next = lowest_kept_ == kNone ? taken_ : std::max(taken_, lowest_kept_ + 1);

@@ -6,8 +6,8 @@
 //   Withdraw()       its call has returned, or it may not run now
 //   End()            no commit names it any more
 //
-// **Promise:** while a trial is on, no handler is called but that of its message. Completions that
-// are owed call none, and go on.
+// **Promise:** while a trial is on, no handler is called but that of its message. Owed completions
+// call none, and go on.
 //
 // **Thread safety:** none; lives inside the core.
 #pragma once

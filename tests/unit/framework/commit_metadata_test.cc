@@ -89,10 +89,10 @@ TEST(CommitMetadata, ANewerVersionIsRefusedByName) {
 }
 
 TEST(CommitMetadata, AnOptionalFieldOfANewerVersionIsCarriedUnchanged) {
-  const auto read = DecodeCommit(Newer("z=5 later=a,b "), 100);
+  const auto read = DecodeCommit(Newer("q=5 later=a,b "), 100);
   ASSERT_TRUE(read) << ToString(read.error());
   CommitMetadata expected = Sample();
-  expected.carried = "later=a,b z=5 ";
+  expected.carried = "later=a,b q=5 ";
   EXPECT_EQ(*read, expected);
   const auto again = DecodeCommit(EncodeCommit(*read, 100), 100);
   ASSERT_TRUE(again);
@@ -102,24 +102,24 @@ TEST(CommitMetadata, AnOptionalFieldOfANewerVersionIsCarriedUnchanged) {
 TEST(CommitMetadata, AnOptionalFieldAfterTheMapIsCarriedToo) {
   std::string text = Newer("");
   text.resize(text.rfind(" x="));
-  text += " z=5";
+  text += " q=5";
   const auto read = DecodeCommit(text + " x=" + Hex(Crc32c(text)).substr(8), 100);
   ASSERT_TRUE(read) << ToString(read.error());
-  EXPECT_EQ(read->carried, "z=5 ");
+  EXPECT_EQ(read->carried, "q=5 ");
   const auto again = DecodeCommit(EncodeCommit(*read, 100), 100);
   ASSERT_TRUE(again) << ToString(again.error());
   EXPECT_EQ(*again, *read);
 }
 
 TEST(CommitMetadata, ARequiredFieldOfANewerVersionIsRefusedByName) {
-  const auto read = DecodeCommit(Newer("Journal=7 z=5 "), 100);
+  const auto read = DecodeCommit(Newer("Journal=7 q=5 "), 100);
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().code, Code::kInvalid);
   EXPECT_NE(read.error().message.find("field Journal"), std::string::npos);
 }
 
 TEST(CommitMetadata, MoreThanCanBeCarriedIsRefusedRatherThanDropped) {
-  const auto read = DecodeCommit(Newer("z=" + std::string(600, '1') + " "), 100);
+  const auto read = DecodeCommit(Newer("q=" + std::string(600, '1') + " "), 100);
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().code, Code::kInvalid);
 }
@@ -153,6 +153,53 @@ TEST(CommitMetadata, UncertainCallsAreReadBackAndRaiseTheVersion) {
   const auto read = DecodeCommit(text, 100);
   ASSERT_TRUE(read);
   EXPECT_EQ(*read, metadata);
+}
+
+CommitMetadata WithNotes() {
+  CommitMetadata metadata = Sample();
+  metadata.unclean_ends = 2;
+  metadata.cautious_to = 109;
+  metadata.killers = {{101, 2}, {7, 1}};
+  metadata.alone = 107;
+  return metadata;
+}
+
+TEST(CommitMetadata, WhatDeathsTellIsReadBackAndRaisesTheVersion) {
+  const std::string text = EncodeCommit(WithNotes(), 100);
+  EXPECT_TRUE(text.starts_with("oncemq/2 ")) << text;
+  EXPECT_NE(text.find(" d=2,109 y=101,2,7,1 z=107,1700000000000001 "), std::string::npos) << text;
+  const auto read = DecodeCommit(text, 100);
+  ASSERT_TRUE(read) << ToString(read.error());
+  EXPECT_EQ(*read, WithNotes());
+}
+
+// A member of an earlier version has moved the frontier, and repeated the field.
+TEST(CommitMetadata, UncleanEndsCountUntilTheFrontierHasPassedTheirBound) {
+  CommitMetadata metadata = WithNotes();
+  metadata.map = {};
+  EXPECT_EQ(DecodeCommit(EncodeCommit(metadata, 108), 108)->unclean_ends, 2u);
+  const auto past = DecodeCommit(EncodeCommit(metadata, 109), 109);
+  ASSERT_TRUE(past);
+  EXPECT_EQ(past->unclean_ends, 0u);
+  EXPECT_EQ(past->cautious_to, 0);
+  EXPECT_EQ(past->killers, metadata.killers);
+}
+
+// A member of an earlier version runs many messages at once, and repeats the field.
+TEST(CommitMetadata, AMessageIsAloneOnlyWithTheWriterThatItNames) {
+  const auto read = DecodeCommit(Newer("z=107,1700000000000000 "), 100);
+  ASSERT_TRUE(read) << ToString(read.error());
+  EXPECT_FALSE(read->alone);
+  EXPECT_EQ(DecodeCommit(Newer("z=107,1700000000000001 "), 100)->alone, 107);
+}
+
+TEST(CommitMetadata, StrangeNotesOfDeathsAreRefused) {
+  for (const std::string fields : {"d=2 ", "d=0,5 ", "d=256,5 ", "d=1,2,3 ", "y=1 ", "y=1,0 ",
+                                   "y=1,256 ", "y=1,1,2 ", "z=1 ", "z=1,2,3 ", "z=-1,2 "}) {
+    const auto read = DecodeCommit(Newer(fields), 100);
+    ASSERT_FALSE(read) << fields;
+    EXPECT_EQ(read.error().code, Code::kInvalid) << fields;
+  }
 }
 
 TEST(CommitMetadata, AnyChangedByteIsNoticed) {
@@ -336,7 +383,7 @@ TEST(ResolveAssignment, ACommitOfANewerVersionIsNoReset) {
   const auto refused = ResolveAssignment({100, Newer("Journal=7 ")}, {0, 500}, Rules());
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kInvalid);
-  const auto goes_on = ResolveAssignment({100, Newer("z=5 ")}, {0, 500}, Rules());
+  const auto goes_on = ResolveAssignment({100, Newer("q=5 ")}, {0, 500}, Rules());
   ASSERT_TRUE(goes_on);
   EXPECT_EQ(goes_on->facts.metadata.totals, Sample().totals);
   EXPECT_TRUE(goes_on->notice.empty());

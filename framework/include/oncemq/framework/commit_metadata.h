@@ -22,21 +22,21 @@ inline constexpr size_t kMaxAbandoned = 64;  // offsets
 inline constexpr size_t kMaxSkipped = 32;    // ranges
 inline constexpr size_t kMaxKillers = 8;     // messages
 
-// What deaths of owners tell of the messages that they had in hand (rule 12, docs/failures.md).
-// Written by version 2 only; a member of an earlier version repeats it, and it does no harm.
+// Deaths of owners, and the messages in their hands (rule 12, docs/failures.md). A member of an
+// earlier version repeats it without harm.
 struct DeathNotes {
   struct Killer {
     int64_t offset = 0;
-    uint32_t deaths = 0;  // of processes in which it was alone
+    uint32_t deaths = 0;  // of processes with this message alone
     friend bool operator==(const Killer&, const Killer&) = default;
   };
 
-  // Unclean ends in a row, of owners that left the frontier below `cautious_to`. From the second
-  // one on, unfinished messages below it are suspects. 0: none, and `cautious_to` is 0.
+  // Unclean ends in a row, with the frontier below `cautious_to`. From the second one on,
+  // unfinished messages below it are suspects. Both are 0 after a clean end.
   uint32_t unclean_ends = 0;
   int64_t cautious_to = 0;
   std::vector<Killer> killers;
-  // The message that is alone with a worker of the writer, and nothing else runs there.
+  // A message alone with a worker of the writer, and nothing else runs there.
   std::optional<int64_t> alone;
 
   friend bool operator==(const DeathNotes&, const DeathNotes&) = default;

@@ -233,10 +233,10 @@ struct PartitionStatus {
   int64_t next_offset = 0;  // the lowest that may still be admitted
   bool map_full = false;    // nothing is admitted until the frontier moves (relies_on_map)
   int64_t suspect_to = -1;  // below it an earlier owner may have begun something; -1: nowhere
-  // Below it unfinished messages run alone, after unclean ends; -1: nowhere.
+  // Below it unfinished messages run alone, after unclean ends. Nowhere if negative.
   int64_t cautious_to = -1;
-  Totals totals;            // of the last snapshot
-  int64_t uncertain = 0;    // beside the totals, as of CommitMetadata
+  Totals totals;          // of the last snapshot
+  int64_t uncertain = 0;  // beside the totals, as of CommitMetadata
   DeliveryCounts counts;
   uint32_t retrying = 0;  // of the open ones: their handler asked for another attempt
   uint32_t waiting = 0;   // as of WaitingOptions

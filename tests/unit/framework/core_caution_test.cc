@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rule 12 in the core: after unclean ends a suspect runs with nothing else in the process, and an
+// acknowledged commit says so before.
+#include <gmock/gmock.h>
+
+#include "core_harness.h"
+
+namespace oncemq {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+class CoreCaution : public CoreHarness {
+ protected:
+  static CoreOptions Cautious() {
+    CoreOptions options = Small();
+    options.refusals = {.parks = true, .deaths = 3};
+    options.batch = 4;
+    return options;
+  }
+  CoreCaution() : CoreHarness(Cautious()) {}
+
+  // A partition after as many unclean ends; its last owner stated the bound.
+  void GiveAfter(uint32_t ends, PartitionId p, int64_t bound, DeathNotes notes = {}) {
+    CommitMetadata metadata;
+    static_cast<DeathNotes&>(metadata) = std::move(notes);
+    metadata.unclean_ends = ends > 0 ? ends - 1 : 0;
+    metadata.cautious_to = ends > 1 ? 1 : 0;
+    metadata.owner_epoch = 1'000;
+    metadata.clean = ends == 0;
+    if (ends > 0) {
+      metadata.reserved = bound;
+    }
+    Give(p, 0, metadata);
+  }
+  void GiveCautious(PartitionId p, int64_t bound) { GiveAfter(2, p, bound); }
+  // Acknowledges one commit of the partition, and returns the message that it names.
+  std::optional<int64_t> Named(PartitionId p) {
+    const auto commits = Acknowledge();
+    EXPECT_EQ(commits.size(), 1u);
+    if (commits.size() != 1 || commits[0].partition != p) {
+      ADD_FAILURE() << "another commit";
+      return std::nullopt;
+    }
+    return Decode(commits[0]).alone;
+  }
+  // Tries the message at the head of partition 0: nothing runs before the commit.
+  BatchItem Try(int64_t offset) {
+    EXPECT_THAT(Take(), IsEmpty());
+    EXPECT_EQ(Named(0), offset);
+    const auto items = Take();
+    EXPECT_THAT(Offsets(items), ElementsAre(offset));
+    return items.empty() ? BatchItem() : items[0];
+  }
+  void Return(const BatchItem& item, DeliveryFate fate = DeliveryFate::kApplied,
+              int64_t wait_micros = 0, Stage stage = Stage::kFresh) {
+    Settlement settlement;
+    settlement.slot = item.slot;
+    settlement.ticket = item.ticket;
+    settlement.fate = fate;
+    settlement.handled = true;
+    settlement.redriven = item.redriven;
+    settlement.stage = stage;
+    settlement.wait = microseconds(wait_micros);
+    Settle(settlement);
+  }
+};
+
+TEST_F(CoreCaution, OneUncleanEndStatesANearBoundAndHoldsNothingBack) {
+  GiveAfter(1, 0, 50);
+  for (int64_t offset = 0; offset < 4; offset++) {
+    Admit(0, offset, std::to_string(offset));
+  }
+  const auto items = Take();
+  EXPECT_THAT(Offsets(items), ElementsAre(0, 1, 2, 3));
+  Settle(items[1], DeliveryFate::kApplied);
+  After(1'000);
+  const auto commits = Acknowledge();
+  ASSERT_EQ(commits.size(), 1u);
+  const CommitMetadata stuck = Decode(commits[0]);
+  EXPECT_EQ(stuck.unclean_ends, 1u);
+  EXPECT_EQ(stuck.reserved, 4 + 64);
+  Settle(items[0], DeliveryFate::kApplied);
+  After(1'000);
+  const auto moved = Acknowledge();
+  ASSERT_EQ(moved.size(), 1u);
+  EXPECT_EQ(Decode(moved[0]).unclean_ends, 0u);
+  EXPECT_FALSE(Decode(moved[0]).reserved);
+}
+
+TEST_F(CoreCaution, NoHandlerIsCalledBeyondTheBoundAfterAnUncleanEnd) {
+  GiveAfter(1, 0, 50);
+  Admit(0, 200, "a");  // beyond a hole
+  EXPECT_THAT(Take(), IsEmpty());
+  Acknowledge();
+  EXPECT_THAT(Offsets(Take()), ElementsAre(200));
+}
+
+TEST_F(CoreCaution, ASuspectIsNamedByAnAcknowledgedCommitBeforeItRunsAndIsAloneInTheProcess) {
+  GiveCautious(0, 2);
+  Give(1);
+  Admit(0, 0, "a");
+  Admit(0, 1, "b");
+  Admit(1, 0, "c");
+  const BatchItem item = Try(0);
+  EXPECT_TRUE(item.alone);
+  EXPECT_THAT(Take(), IsEmpty()) << "nothing else while it runs";
+  Admit(1, 1, "d");
+  EXPECT_THAT(Take(), IsEmpty());
+}
+
+TEST_F(CoreCaution, ATrialWaitsForTheCallsThatRun) {
+  GiveCautious(0, 1);
+  Give(1);
+  Admit(1, 0, "c");
+  const auto running = Take();
+  ASSERT_THAT(Offsets(running), ElementsAre(0));
+  Admit(0, 0, "a");
+  EXPECT_THAT(Take(), IsEmpty());
+  EXPECT_EQ(Named(0), 0);
+  EXPECT_THAT(Take(), IsEmpty()) << "a handler of another partition runs";
+  SettleAll(running);
+  EXPECT_THAT(Offsets(Take()), ElementsAre(0));
+}
+
+TEST_F(CoreCaution, ACommitWithoutAnAnswerLetsNothingRun) {
+  GiveCautious(0, 1);
+  Admit(0, 0, "a");
+  EXPECT_THAT(Take(), IsEmpty());
+  EXPECT_EQ(Acknowledge(CommitReply::kUnknown).size(), 1u);
+  EXPECT_THAT(Take(), IsEmpty());
+  ASSERT_TRUE(core_.NextTimer());
+  EXPECT_LE(*core_.NextTimer(), now_ + microseconds(500)) << "the pause after no answer";
+  After(500);
+  EXPECT_EQ(Named(0), 0);
+  EXPECT_THAT(Offsets(Take()), ElementsAre(0));
+}
+
+TEST_F(CoreCaution, TheNextSuspectReplacesTheNameAndTheLastNameIsClearedBeforeOthersRun) {
+  GiveCautious(0, 2);
+  Give(1);
+  Admit(0, 0, "a");
+  Admit(0, 1, "b");
+  Admit(0, 2, "c");
+  Admit(1, 0, "d");
+  Return(Try(0));
+  Return(Try(1));
+  EXPECT_THAT(Take(), IsEmpty()) << "the last commit still names the second one";
+  EXPECT_EQ(Named(0), std::nullopt);
+  EXPECT_THAT(Take(), ::testing::SizeIs(1));
+  EXPECT_THAT(Take(), ::testing::SizeIs(1));
+}
+
+TEST_F(CoreCaution, OwedCompletionsGoOnDuringATrial) {
+  GiveCautious(0, 1);
+  Give(1);
+  Admit(1, 0, "c", "id");
+  const auto running = Take();
+  Admit(0, 0, "a");
+  EXPECT_THAT(Take(), IsEmpty());
+  EXPECT_EQ(Named(0), 0);
+  Return(running[0], DeliveryFate::kPending, 0, Stage::kApplied);
+  const auto first = Take();
+  const auto second = Take();
+  EXPECT_EQ(first.size() + second.size(), 2u) << "the completion, and the suspect next to it";
+}
+
+TEST_F(CoreCaution, ASuspectWhoseCallReturnedRunsBesideOthers) {
+  GiveCautious(0, 1);
+  Admit(0, 0, "a");
+  Admit(0, 1, "b");
+  Return(Try(0), DeliveryFate::kRetry, 100);
+  EXPECT_THAT(Take(), IsEmpty());
+  EXPECT_EQ(Named(0), std::nullopt);
+  EXPECT_THAT(Offsets(Take()), ElementsAre(1));
+  After(100);
+  EXPECT_THAT(Offsets(Take()), ElementsAre(0)) << "without a commit, and next to the other";
+}
+
+TEST_F(CoreCaution, ASuspectThatWasNotCalledStaysOne) {
+  GiveCautious(0, 1);
+  Admit(0, 0, "a");
+  Settle(Try(0), DeliveryFate::kWait, 100);
+  EXPECT_THAT(Take(), IsEmpty());
+  EXPECT_EQ(Named(0), std::nullopt);
+  After(100);
+  Settle(Try(0), DeliveryFate::kApplied);
+}
+
+TEST_F(CoreCaution, ASuspectAfterAWaitingHeadHoldsUpNothing) {
+  GiveCautious(0, 2);
+  Give(1);
+  Admit(0, 0, "a");
+  Admit(0, 1, "a");
+  Admit(1, 0, "c");
+  Return(Try(0), DeliveryFate::kRetry, 10'000);
+  EXPECT_THAT(Take(), IsEmpty());
+  EXPECT_EQ(Named(0), std::nullopt);
+  const auto others = Take();
+  EXPECT_THAT(others, ::testing::SizeIs(1));
+  EXPECT_EQ(others[0].partition, 1u);
+}
+
+TEST_F(CoreCaution, ATrialEndsWithItsPartition) {
+  GiveCautious(0, 1);
+  Give(1);
+  Admit(0, 0, "a");
+  Admit(1, 0, "c");
+  Try(0);
+  EXPECT_THAT(Take(), IsEmpty());
+  core_.Lost(0);
+  EXPECT_THAT(Take(), ::testing::SizeIs(1)) << "it still runs, and its partition is another's";
+}
+
+TEST_F(CoreCaution, ARevokedPartitionGivesItsTrialUp) {
+  GiveCautious(0, 1);
+  Give(1);
+  Admit(0, 0, "a");
+  Admit(1, 0, "c");
+  const BatchItem item = Try(0);
+  core_.Revoke(0, now_ + microseconds(5'000), now_);
+  EXPECT_THAT(Take(), ::testing::SizeIs(1));
+  Return(item);
+  const auto commits = Acknowledge();
+  ASSERT_EQ(commits.size(), 1u);
+  EXPECT_TRUE(Decode(commits[0]).clean);
+  EXPECT_FALSE(Decode(commits[0]).alone);
+  EXPECT_EQ(Decode(commits[0]).unclean_ends, 0u);
+}
+
+TEST_F(CoreCaution, AHaltedPartitionClearsTheNameBeforeOthersRun) {
+  GiveCautious(0, 1);
+  Give(1);
+  Admit(0, 0, "a");
+  Admit(1, 0, "c");
+  const BatchItem item = Try(0);
+  core_.Halt(0, "a policy");
+  EXPECT_THAT(Take(), IsEmpty());
+  EXPECT_EQ(Named(0), std::nullopt);
+  EXPECT_THAT(Take(), ::testing::SizeIs(1));
+  Return(item);
+}
+
+TEST_F(CoreCaution, AMessageWithEnoughDeathsIsRefusedInPlaceOfACall) {
+  GiveAfter(1, 0, 50, {.killers = {{0, 2}}, .alone = 0});
+  Admit(0, 0, "a");
+  Admit(0, 1, "b");
+  const auto items = Take();
+  ASSERT_THAT(Offsets(items), ElementsAre(0));
+  EXPECT_EQ(items[0].text, "killed its process 3 times");
+  EXPECT_EQ(items[0].stage, Stage::kFresh) << "the window is asked first";
+  Settle(items[0], DeliveryFate::kParked);
+  EXPECT_THAT(Offsets(Take()), ElementsAre(1)) << "its neighbour runs as ever";
+  After(1'000);
+  const auto commits = Acknowledge();
+  ASSERT_EQ(commits.size(), 1u);
+  EXPECT_THAT(Decode(commits[0]).killers, IsEmpty());
+}
+
+TEST_F(CoreCaution, AKillerIsTriedAgainAlsoOnceTheFrontierHasMoved) {
+  GiveAfter(1, 0, 50, {.alone = 0});
+  Admit(0, 0, "a");
+  Try(0);
+}
+
+TEST_F(CoreCaution, RedrivenMessagesOfACautiousPartitionRunAlone) {
+  GiveCautious(0, 1);
+  RedrivenArrival arrival;
+  int message = 0;
+  arrival.message = &message;
+  arrival.key_hash = ProcessHash("k");
+  arrival.offset = 0;
+  arrival.bytes = 10;
+  core_.AdmitRedriven(0, {&arrival, 1});
+  EXPECT_TRUE(Try(0).redriven);
+}
+
+}  // namespace
+}  // namespace oncemq
