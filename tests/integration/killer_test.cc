@@ -26,10 +26,10 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr uint32_t kMessages = 80;  // in two partitions, in turn
-constexpr uint32_t kKiller = 22;    // the twelfth of partition 0
-constexpr uint32_t kDeaths = 3;     // alone, by default
-constexpr uint32_t kMostDeaths = kDeaths + 4;
+constexpr uint32_t kOfBothPartitions = 80;  // in two partitions, in turn
+constexpr uint32_t kKiller = 22;            // the twelfth of partition 0
+constexpr uint32_t kDeaths = 3;             // alone, by default
+constexpr uint32_t kPatience = kDeaths + 4;
 
 class KafkaKiller : public ::testing::TestWithParam<std::string> {
  protected:
@@ -41,10 +41,10 @@ class KafkaKiller : public ::testing::TestWithParam<std::string> {
     const auto made = CreateParkTopics(Parking(), seconds(20));
     ASSERT_TRUE(made) << ToString(made.error());
     TestProducer producer(setup_.bootstrap);
-    for (uint32_t id = 0; id < kMessages; id++) {
+    for (uint32_t id = 0; id < kOfBothPartitions; id++) {
       producer.Send({.topic = name,
                      .partition = static_cast<int32_t>(id % 2),
-                     .key = "k" + std::to_string(id == kKiller ? kMessages : id % 10),
+                     .key = "k" + std::to_string(id == kKiller ? kOfBothPartitions : id % 10),
                      .value = "x",
                      .headers = {{"message-id", std::to_string(id)}}});
     }
@@ -83,15 +83,17 @@ class KafkaKiller : public ::testing::TestWithParam<std::string> {
 TEST_P(KafkaKiller, AMessageThatKillsItsProcessIsParkedAloneAndItsNeighboursAreDone) {
   uint32_t deaths = 0;
   std::unique_ptr<Process> member;
-  for (; Committed() < kMessages && deaths <= kMostDeaths; deaths += member->Running() ? 0 : 1) {
+  for (; Committed() < kOfBothPartitions && deaths <= kPatience;
+       deaths += member->Running() ? 0 : 1) {
     member = StartMember(setup_, deaths, environment_);
     ASSERT_TRUE(Eventually(seconds(60), [&] {
-      return !member->Running() || Committed() == kMessages;
+      return !member->Running() || Committed() == kOfBothPartitions;
     })) << LogOfMember(setup_, deaths);
   }
   ASSERT_TRUE(member && member->Running()) << deaths << " deaths";
   EXPECT_EQ(member->Terminate(seconds(20)), 0) << LogOfMember(setup_, deaths);
-  const Totals totals = ExpectCommitsAddUp(setup_.bootstrap, setup_.group, setup_.topic, kMessages);
+  const Totals totals =
+      ExpectCommitsAddUp(setup_.bootstrap, setup_.group, setup_.topic, kOfBothPartitions);
   EXPECT_EQ(totals.parked, 1);
 
   const std::vector<ParkedEntry> parked = Parked();
@@ -113,7 +115,7 @@ TEST_P(KafkaKiller, AMessageThatKillsItsProcessIsParkedAloneAndItsNeighboursAreD
   for (const StoredEffect& effect : GuardedTarget(dir_.path() / "target").All()) {
     effects[effect.id]++;
   }
-  EXPECT_EQ(effects.size(), kMessages - 1);
+  EXPECT_EQ(effects.size(), kOfBothPartitions - 1);
   EXPECT_EQ(effects.count(kKiller), 0u);
   for (const auto& [id, times] : effects) {
     EXPECT_EQ(times, 1) << id;

@@ -98,6 +98,7 @@ struct Config {
   int64_t waiting = 64;
   int64_t waiting_bytes = 1 << 20;
   int64_t waiting_parks = 0;  // over these budgets; checkers know it of hopeless ids only
+  int64_t deaths = 0;  // as in RetryPolicy; so many that none is refused for crashes from outside
   int64_t partition_credit = 128;
   int64_t span = 1024;
   int64_t batch = 16;
@@ -233,6 +234,7 @@ void EachLaterNumber(ConfigType& c, Visit& visit) {
   visit("waiting", c.waiting);
   visit("waiting_bytes", c.waiting_bytes);
   visit("waiting_parks", c.waiting_parks);
+  visit("deaths", c.deaths);
 }
 
 // Calls visit(name, value) for every number of the configuration.

@@ -38,6 +38,7 @@ CoreOptions OptionsOf(const Config& c) {
           .store_retry = microseconds(c.store_retry),
           .relies_on_map = c.pass != 0 || (LevelOf(c) == Level::kOpaque && !MarkersGoAlong(c)),
           .suspects = NamesSuspects(c),
+          .refusals = {.deaths = static_cast<uint32_t>(c.deaths)},
           .scope = {kScope}};
 }
 

@@ -142,14 +142,16 @@ void Core::Impl::ReviewTrial() {
     return;
   }
   PartitionState& partition = At(trial_.partition());
-  const auto waits = [&](uint32_t slot) {
-    const Delivery& delivery = slab_[slot];
-    const bool same = delivery.ticket == trial_.message().ticket;
-    return same && lanes_[delivery.lane].state == LaneState::kReady &&
-           lanes_[delivery.lane].head == slot;
+  const auto stands = [&](const DeliveryName& message) {
+    const Delivery& delivery = slab_[message.slot];
+    if (delivery.ticket != message.ticket || !partition.Current(delivery.epoch)) {
+      return false;
+    }
+    const Lane& lane = lanes_[delivery.lane];
+    return trial_.granted() ? delivery.running
+                            : lane.state == LaneState::kReady && lane.head == message.slot;
   };
-  if (trial_.has_message() &&
-      (!partition.MayAdmit() || (!trial_.granted() && !waits(trial_.message().slot)))) {
+  if (trial_.has_message() && (!partition.MayAdmit() || !stands(trial_.message()))) {
     trial_.Withdraw();
     partition.caution.Try(std::nullopt);
   }

@@ -213,6 +213,18 @@ TEST_F(CoreCaution, ATrialEndsWithItsPartition) {
   EXPECT_THAT(Take(), ::testing::SizeIs(1)) << "it still runs, and its partition is another's";
 }
 
+TEST_F(CoreCaution, ATrialEndsAlsoWithAPartitionThatComesBackAtOnce) {
+  GiveCautious(0, 1);
+  Give(1);
+  Admit(0, 0, "a");
+  const BatchItem item = Try(0);
+  core_.Lost(0);
+  Give(0);
+  Return(item);
+  Admit(1, 0, "c");
+  EXPECT_THAT(Take(), ::testing::SizeIs(1));
+}
+
 TEST_F(CoreCaution, ARevokedPartitionGivesItsTrialUp) {
   GiveCautious(0, 1);
   Give(1);
