@@ -98,7 +98,7 @@ struct Config {
   int64_t waiting = 64;
   int64_t waiting_bytes = 1 << 20;
   int64_t waiting_parks = 0;  // over these budgets; checkers know it of hopeless ids only
-  int64_t deaths = 0;  // as in RetryPolicy; so many that none is refused for crashes from outside
+  int64_t deaths = 0;         // as in RetryPolicy; few with killers only
   int64_t partition_credit = 128;
   int64_t span = 1024;
   int64_t batch = 16;
@@ -134,6 +134,7 @@ struct Config {
   Micros slow_time = 4 * kSecond;
   int64_t retries = 0;    // rate of ids that fail at first
   int64_t hopeless = 0;   // rate of ids that fail each time, without an effect
+  int64_t killers = 0;    // rate of ids whose call ends the process, without an effect
   int64_t attempts = 0;   // that fail, until a message is parked; 0: without end
   int64_t rejects = 0;    // rate of ids that are refused
   int64_t malformed = 0;  // rate of messages without an id
@@ -235,6 +236,7 @@ void EachLaterNumber(ConfigType& c, Visit& visit) {
   visit("waiting_bytes", c.waiting_bytes);
   visit("waiting_parks", c.waiting_parks);
   visit("deaths", c.deaths);
+  visit("killers", c.killers);
 }
 
 // Calls visit(name, value) for every number of the configuration.

@@ -96,5 +96,32 @@ TEST(FailureScenarios, OverTheBudgetMessagesAreParkedBeforeTheirAttemptsEnd) {
   EXPECT_GT(early, 0);
 }
 
+// Rule 12. The checkers say that every other message is done once.
+TEST(FailureScenarios, AMessageThatKillsItsProcessIsRefusedAfterDeathsInWhichItWasAlone) {
+  Config config;
+  config.keys = 20;
+  config.workers = 3;
+  config.killers = 20;
+  config.deaths = 3;
+  int64_t killers = 0;
+  Play(config, [&](const RunResult& result, const Sometimes&) {
+    std::map<ActorId, int64_t> running;
+    std::map<uint32_t, std::vector<bool>> alone;  // of each id, by its calls
+    for (const Record& record : result.history.records()) {
+      if (record.op == Op::kHandle && record.phase == Phase::kInvoke) {
+        alone[record.id].push_back(running[record.process]++ == 0);
+      } else if (record.op == Op::kHandle) {
+        running[record.process]--;
+      } else if (record.op == Op::kJournal) {
+        killers++;
+        const std::vector<bool>& deaths = alone[record.id];
+        ASSERT_GE(deaths.size(), 3u) << "id " << record.id;
+        EXPECT_EQ(std::count(deaths.end() - 3, deaths.end(), false), 0) << "id " << record.id;
+      }
+    }
+  });
+  EXPECT_GT(killers, 0) << "nothing killed its process: the test is blind";
+}
+
 }  // namespace
 }  // namespace oncemq::sim

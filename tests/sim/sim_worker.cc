@@ -245,6 +245,9 @@ void SimWorker::Attempt(const Grant& grant) {
                          .owner_epoch = owner_epoch_,
                          .value = grant.attempt});
   const Script script = ScriptOf(world_.config, facts.id);
+  if (script.end == Script::End::kKill) {
+    return world_.kill(actor_);
+  }
   if (script.time >= world_.config.slow_time && rng_.Chance(500)) {
     SettleOthersLater(script.time / 4);
   }

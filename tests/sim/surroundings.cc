@@ -49,12 +49,15 @@ Script ScriptOf(const Config& config, uint32_t id) {
     script.failures = UINT32_MAX;
     script.effect_then_fails = script.says_not_done = false;
   }
+  if (rng.Chance(config.killers)) {
+    script = {.end = Script::End::kKill};
+  }
   return script;
 }
 
 bool EndsRefused(const Config& config, uint32_t id) {
   const Script script = ScriptOf(config, id);
-  return script.end == Script::End::kReject || script.failures == UINT32_MAX;
+  return script.end != Script::End::kDone || script.failures == UINT32_MAX;
 }
 
 bool IsMalformed(const Config& config, uint32_t id) {

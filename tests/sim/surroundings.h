@@ -47,7 +47,7 @@ class Network {
 
 // What the handler does with an id, by its seed: the same in every process.
 struct Script {
-  enum class End : uint8_t { kDone, kReject };
+  enum class End : uint8_t { kDone, kReject, kKill };
   End end = End::kDone;
   uint32_t failures = 0;           // calls that end in Retry first
   bool effect_then_fails = false;  // those calls have their effect all the same
@@ -56,7 +56,7 @@ struct Script {
   Micros time = 0;
 };
 Script ScriptOf(const Config& config, uint32_t id);
-// The id has no effect: its handler refuses it, or never succeeds.
+// The id has no effect: its handler refuses it, never succeeds, or ends the process.
 bool EndsRefused(const Config& config, uint32_t id);
 // Such a message is refused before anybody claims it.
 bool IsMalformed(const Config& config, uint32_t id);
@@ -102,6 +102,7 @@ struct Surroundings {
   // True: the process dies here; its code returns at once and touches nothing.
   std::function<bool(ActorId, BatchStep)> at_step;
   std::function<void(ActorId, BatchStep)> inside_step;
+  std::function<void(ActorId)> kill;                 // as at_step with true
   std::function<void(ActorId)> left;                 // a closing process is done
   std::function<void(const std::string&)> incident;  // what must never happen did
   // A partition does not start: somebody has to look after it.

@@ -51,6 +51,11 @@ World::World(const Config& config)
   }
   surroundings_.at_step = [this](ActorId actor, BatchStep step) { return AtStep(actor, step); };
   surroundings_.inside_step = [this](ActorId actor, BatchStep step) { InsideStep(actor, step); };
+  surroundings_.kill = [this](ActorId actor) {
+    const auto slot = std::find_if(slots_.begin(), slots_.end(),
+                                   [&](const Slot& each) { return each.actor == actor; });
+    Crash(static_cast<size_t>(slot - slots_.begin()), 200 * kMilli);
+  };
   surroundings_.left = [this](ActorId actor) { End(actor, false); };
   surroundings_.incident = [this](const std::string& what) { Incident(what); };
   loop_.before_actor = [this](ActorId actor) { BeforeEvent(actor); };
