@@ -189,6 +189,7 @@ enum class Theme : uint8_t {
   kLocal,       // stores on disk: power losses, failing writes, operators who move them
   kAtomic,      // the same, and the effects are in them
   kAges,        // stores that forget by log time, copies of every age, wrong stamps
+  kKillers,     // handlers end their process, next to deaths that are none of their doing
   kCount,
 };
 Config ThemeConfig(Theme theme, uint64_t seed);

@@ -55,6 +55,13 @@ std::string CommitText(const CommitFacts& commit) {
   for (const auto& range : m.map.ranges()) {
     out += " [" + std::to_string(range.from) + "," + std::to_string(range.to) + ")";
   }
+  if (m.unclean_ends > 0) {
+    out += " ends " + std::to_string(m.unclean_ends) + " to " + std::to_string(m.cautious_to);
+  }
+  for (const DeathNotes::Killer& killer : m.killers) {
+    out += " killer " + std::to_string(killer.offset) + "*" + std::to_string(killer.deaths);
+  }
+  out += m.alone ? " alone " + std::to_string(*m.alone) : "";
   if (m.clean) {
     out += " clean, abandoned";
     for (const int64_t offset : m.abandoned) {

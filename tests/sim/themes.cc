@@ -295,6 +295,18 @@ void Ages(Config& c, Rng& rng) {
   Add(c, rng, power ? FaultKind::kPowerForgetting : FaultKind::kCrashForgetting, 2, 0, 2);
 }
 
+void Killers(Config& c, Rng& rng) {
+  c.killers = rng.Between(10, 40);
+  c.deaths = 6;  // more than the other deaths of a run
+  c.journal = 1;
+  c.replay = 0;
+  c.workers = rng.Between(1, 4);
+  c.retries = rng.Chance(500) ? 150 : 0;
+  c.commit_lost = c.commit_late = c.commit_unknown = rng.Chance(300) ? 100 : 0;
+  Add(c, rng, FaultKind::kCrash, rng.Between(0, 2), kMilli, kSecond);
+  Add(c, rng, FaultKind::kRebalance, 6, 0, 0);
+}
+
 }  // namespace
 
 Config ThemeConfig(Theme theme, uint64_t seed) {
@@ -305,7 +317,7 @@ Config ThemeConfig(Theme theme, uint64_t seed) {
   constexpr void (*kThemes[])(Config&, Rng&) = {
       Doubt,    Rebalances, Rewinds,    Zombies, Commits, Carried,    Copies,
       Refusals, LongRuns,   TinyLimits, Resets,  Fencing, Forgetting, CatchingUp,
-      Replay,   Clocks,     Local,      Atomic,  Ages};
+      Replay,   Clocks,     Local,      Atomic,  Ages,    Killers};
   static_assert(std::size(kThemes) == static_cast<size_t>(Theme::kCount));
   kThemes[static_cast<size_t>(theme)](config, rng);
   if (PlacementOf(config) != Placement::kShared) {

@@ -48,7 +48,7 @@ std::string NameOf(const testing::TestParamInfo<Theme>& info) {
   constexpr const char* kNames[] = {"Doubt",   "Rebalances", "Rewinds",    "Zombies",  "Commits",
                                     "Carried", "Copies",     "Refusals",   "LongRuns", "TinyLimits",
                                     "Resets",  "Fencing",    "Forgetting", "CatchUp",  "Replay",
-                                    "Clocks",  "Local",      "Atomic",     "Ages"};
+                                    "Clocks",  "Local",      "Atomic",     "Ages",     "Killers"};
   return kNames[static_cast<size_t>(info.param)];
 }
 
@@ -59,7 +59,7 @@ INSTANTIATE_TEST_SUITE_P(Of, Themes,
                                          Theme::kTinyLimits, Theme::kResets, Theme::kFencing,
                                          Theme::kForgetting, Theme::kCatchUp, Theme::kReplay,
                                          Theme::kClocks, Theme::kLocal, Theme::kAtomic,
-                                         Theme::kAges),
+                                         Theme::kAges, Theme::kKillers),
                          NameOf);
 
 }  // namespace

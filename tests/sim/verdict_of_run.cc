@@ -90,7 +90,7 @@ class Shrinker {
     size_t index = 0;
     EachNumber(plain, [&](std::string_view name, int64_t value) {
       const size_t wanted = index++;
-      if (name == "seed" || name == "messages") {
+      if (name == "seed" || name == "messages" || name == "deaths") {  // killers never drain else
         return;
       }
       Config candidate = best_;

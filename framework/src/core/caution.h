@@ -43,7 +43,7 @@ class Caution {
     // A commit without a writer begins a history.
     const bool ended = !facts.metadata.clean && facts.metadata.owner_epoch != 0;
     if (most_deaths_ > 0 && ended && !alive) {
-      alone ? Blame(*alone) : CountEnd(facts);
+      alone ? Blame(*alone, facts.start) : CountEnd(facts);
     }
     bounded_ = notes_.unclean_ends > 0;
   }
@@ -129,17 +129,25 @@ class Caution {
           std::max(notes_.cautious_to, std::min(*facts.metadata.reserved, facts.log_end));
     }
   }
-  void Blame(int64_t offset) {
+  // A full list keeps its messages. If newer ones replaced them, none of many would reach its end.
+  // A redriven one below the frontier may be over.
+  void Blame(int64_t offset, int64_t frontier) {
     for (DeathNotes::Killer& killer : notes_.killers) {
       if (killer.offset == offset) {
         killer.deaths = std::min(killer.deaths + 1, kMostDeaths);
         return;
       }
     }
-    if (notes_.killers.size() == kMaxKillers) {
-      notes_.killers.erase(notes_.killers.begin());
+    auto& killers = notes_.killers;
+    if (killers.size() == kMaxKillers) {
+      const auto over = std::find_if(killers.begin(), killers.end(),
+                                     [&](const auto& killer) { return killer.offset < frontier; });
+      if (over == killers.end()) {
+        return;
+      }
+      killers.erase(over);
     }
-    notes_.killers.push_back({offset, 1});
+    killers.push_back({offset, 1});
   }
   const DeathNotes::Killer* Find(int64_t offset) const {
     for (const DeathNotes::Killer& killer : notes_.killers) {

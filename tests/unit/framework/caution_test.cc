@@ -173,7 +173,7 @@ TEST_F(CautionTest, TheLastCommitNamesNothing) {
   EXPECT_EQ(last.unclean_ends, 0u);
 }
 
-TEST_F(CautionTest, OnlyTheLatestKillersAreKept) {
+TEST_F(CautionTest, AFullListOfKillersKeepsThemButThoseBelowTheFrontier) {
   DeathNotes notes;
   for (int64_t i = 0; i < 12; i++) {
     notes.alone = kStart + i;
@@ -181,7 +181,13 @@ TEST_F(CautionTest, OnlyTheLatestKillersAreKept) {
     notes = Commit();
   }
   ASSERT_EQ(notes.killers.size(), kMaxKillers);
-  EXPECT_EQ(notes.killers.front().offset, kStart + 4);
+  EXPECT_EQ(notes.killers.front(), (DeathNotes::Killer{kStart, 1}));
+  EXPECT_EQ(notes.killers.back(), (DeathNotes::Killer{kStart + 7, 1}));
+  notes.alone = kStart + 20;
+  caution_.Start(Dead(notes, kStart + 1), false);
+  notes = Commit(kStart + 1);
+  EXPECT_EQ(notes.killers.front(), (DeathNotes::Killer{kStart + 1, 1}));
+  EXPECT_EQ(notes.killers.back(), (DeathNotes::Killer{kStart + 20, 1}));
 }
 
 TEST_F(CautionTest, SwitchedOffItForgets) {
