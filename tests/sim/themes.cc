@@ -296,14 +296,16 @@ void Ages(Config& c, Rng& rng) {
 }
 
 void Killers(Config& c, Rng& rng) {
+  constexpr void (*kNextTo[])(Config&, Rng&) = {Doubt,  Commits,    Carried, Copies,
+                                                Resets, TinyLimits, Local,   Atomic};
+  if (rng.Chance(700)) {
+    kNextTo[rng.Between(0, std::size(kNextTo) - 1)](c, rng);
+  }
   c.killers = rng.Between(10, 40);
   c.deaths = 6;  // more than the other deaths of a run
   c.journal = 1;
   c.replay = 0;
   c.workers = rng.Between(1, 4);
-  c.retries = rng.Chance(500) ? 150 : 0;
-  c.commit_lost = c.commit_late = c.commit_unknown = rng.Chance(300) ? 100 : 0;
-  Add(c, rng, FaultKind::kCrash, rng.Between(0, 2), kMilli, kSecond);
   Add(c, rng, FaultKind::kRebalance, 6, 0, 0);
 }
 

@@ -111,8 +111,8 @@ void Core::Impl::TakeFrom(PartitionId partition, uint32_t most, MessageBatch& ba
   }
 }
 
-// Whether the head of a ready lane may go to a worker now. A suspect goes once no call runs in this
-// process, and a commit names it (rule 12).
+// Whether the head of a ready lane may go to a worker now. Once no call runs in this process, a
+// commit names a suspect, and then it goes (rule 12).
 bool Core::Impl::MayGo(uint32_t lane, BootTime now) {
   const uint32_t slot = lanes_[lane].head;
   const Delivery& head = slab_[slot];
@@ -132,8 +132,11 @@ bool Core::Impl::MayGo(uint32_t lane, BootTime now) {
     return true;  // to be put aside
   }
   trial_.Begin(head.partition, {slot, head.ticket});
+  if (trial_.calls() > 0) {
+    return false;  // a death would be blamed on it
+  }
   partition.caution.Try(head.offset);
-  return trial_.calls() == 0 && partition.caution.Tries(head.offset);
+  return partition.caution.Tries(head.offset);
 }
 
 // A trial ends once no commit names a message, or with the assignment. Its last commit names none.
