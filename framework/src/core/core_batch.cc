@@ -85,7 +85,8 @@ void Core::Impl::TakeOwed(uint32_t most, MessageBatch& batch, BootTime now) {
 
 void Core::Impl::TakeFrom(PartitionId partition, uint32_t most, MessageBatch& batch, BootTime now) {
   while (batch.items.size() < most) {
-    const uint32_t index = lanes_.NextReady(partition);
+    // A suspect stays the first of its partition.
+    const uint32_t index = lanes_.NextReady(partition, /*due_too=*/!trial_.on());
     if (index == kNoIndex) {
       return;
     }

@@ -67,6 +67,18 @@ class CoreCaution : public CoreHarness {
   }
 };
 
+TEST_F(CoreCaution, ADueMessageDoesNotHoldATrialUp) {
+  GiveCautious(0, 50);
+  Admit(0, 0, "a");
+  Admit(0, 1, "b");
+  Return(Try(0), DeliveryFate::kRetry, 1'000);
+  EXPECT_THAT(Take(), IsEmpty());
+  After(1'000);
+  EXPECT_THAT(Take(), IsEmpty());
+  EXPECT_EQ(Named(0), 1);
+  EXPECT_THAT(Offsets(Take()), ElementsAre(1));
+}
+
 TEST_F(CoreCaution, OneUncleanEndStatesANearBoundAndHoldsNothingBack) {
   GiveAfter(1, 0, 50);
   for (int64_t offset = 0; offset < 4; offset++) {

@@ -131,9 +131,9 @@ class LaneTable {
     }
   }
 
-  // The longest ready or due lane of the group, or kNoIndex. Due ones get half of the nodes. The
-  // caller decides its next state.
-  uint32_t NextReady(uint32_t group = 0) {
+  // The longest ready or due lane of the group, or kNoIndex. Due ones get half of the nodes, or wait
+  // for the caller. The caller decides its next state.
+  uint32_t NextReady(uint32_t group = 0, bool due_too = true) {
     if (group >= groups_.size()) {
       return kNoIndex;
     }
@@ -141,7 +141,7 @@ class LaneTable {
     LaneList& due = groups_[group].due;
     if (due.head == kNoIndex) {
       groups_[group].due_ahead = 0;
-    } else if (groups_[group].due_ahead <= 0 || ready.head == kNoIndex) {
+    } else if (ready.head == kNoIndex || (due_too && groups_[group].due_ahead <= 0)) {
       return PopFront(due);
     }
     const uint32_t index = PopFront(ready);
