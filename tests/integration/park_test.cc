@@ -6,6 +6,7 @@
 
 #include <optional>
 
+#include "oncemq/dedup/local_window.h"
 #include "runtime_fixture.h"
 
 namespace oncemq::testing {
@@ -67,6 +68,9 @@ class KafkaPark : public KafkaRuntimeTest {
     EXPECT_TRUE(runtime);
     return (*runtime)->Run(std::stop_token()).error;
   }
+
+  // Two owners, each with a window of its own from `open`.
+  void MoveToAnEmptyWindow(const std::function<std::unique_ptr<Window>()>& open);
 
   std::map<std::string, int> calls_;  // handlers run on one thread
 };
@@ -411,6 +415,84 @@ TEST_F(KafkaPark, ACopyOfAParkedMessageFollowsIt) {
   EXPECT_EQ(report.counts.attached, 2);
   EXPECT_EQ(calls_["bad"], 1);
   EXPECT_EQ(Parked().size(), 1u);
+}
+
+// The next owner has only the log, the commit and the park topic. What was done is suppressed, what
+// is parked runs at its redrive, and no refusal makes the rest unknown.
+void KafkaPark::MoveToAnEmptyWindow(const std::function<std::unique_ptr<Window>()>& open) {
+  CreateTopic(1);
+  CreatePark();
+  TestProducer producer(bootstrap_);
+  std::set<std::string> refused{"bad", "late", "gone"};
+  const Handler handler = [&](const Message& message, Context& context) -> Outcome {
+    const std::string id(context.id());
+    calls_[id]++;
+    if (refused.contains(id)) {
+      return Reject{"no account"};
+    }
+    effects_.Append(message, context);
+    return Done{};
+  };
+  const auto send = [&](std::vector<std::pair<std::string, std::string>> messages) {
+    for (const auto& [id, key] : messages) {
+      SendOne(producer, id, key, id);
+    }
+    producer.Flush();
+  };
+  const auto entry = [&](const std::string& id) {
+    std::vector<ParkedEntry> entries = Parked();
+    std::erase_if(entries, [&](const ParkedEntry& one) { return one.id != id; });
+    EXPECT_EQ(entries.size(), 1u) << id;
+    return entries;
+  };
+  RuntimeOptions options = Parking();
+  options.incomplete = IncompletePolicy::kStop;
+  {
+    const auto window = open();
+    RunningMember member(options, window.get(), handler);
+    send({{"good", "a"}, {"late", "b"}, {"gone", "c"}, {"bad", "d"}});
+    ASSERT_TRUE(Eventually(seconds(30), [&] { return CommittedAt() == 4; }));
+    send({{"bad", "copy"}, {"good", "d"}, {"next", "d"}});  // attached, and two that follow
+    ASSERT_TRUE(Eventually(seconds(30), [&] { return CommittedAt() == 7; }));
+    refused.erase("late");
+    EXPECT_EQ(Command(ParkCommand::Kind::kRedrive, entry("late")).ended, 1u);
+    EXPECT_EQ(Command(ParkCommand::Kind::kDrop, entry("gone")).ended, 1u);
+    EXPECT_EQ(member.Stop().counts.attached, 1);
+    ASSERT_TRUE(admin_->WaitUntilEmpty(group_, seconds(20)));
+  }
+  EXPECT_EQ(Metadata().RecordedFrom(), 0);
+  calls_.clear();
+  refused.clear();
+  const auto window = open();
+  RunningMember member(options, window.get(), handler);
+  send({{"good", "x"}, {"late", "y"}, {"gone", "z"}});
+  ASSERT_TRUE(Eventually(seconds(30), [&] { return CommittedAt() == 10; }));
+  EXPECT_THAT(calls_, ElementsAre(Pair("gone", 1))) << "given up, so a copy is a new message";
+  EXPECT_EQ(Command(ParkCommand::Kind::kRedrive, entry("bad")).ended, 3u);
+  send({{"bad", "x"}, {"next", "y"}});
+  ASSERT_TRUE(Eventually(seconds(30), [&] { return CommittedAt() == 12; }));
+  const RunReport& report = member.Stop();
+  EXPECT_EQ(report.caught_up, 2);
+  EXPECT_TRUE(report.stops.empty());
+  EXPECT_THAT(calls_, ElementsAre(Pair("bad", 1), Pair("gone", 1), Pair("next", 1)));
+  EXPECT_TRUE(Parked().empty());
+}
+
+TEST_F(KafkaPark, AWindowInMemoryIsCompletedOverParkedMessages) {
+  MoveToAnEmptyWindow([] { return NewWindow(); });
+}
+
+TEST_F(KafkaPark, ALostWindowOnDiskIsCompletedOverParkedMessages) {
+  const TempDir dir;
+  int hosts = 0;
+  MoveToAnEmptyWindow([&] {
+    LocalWindowOptions options;
+    options.directory = dir.path() / ("host" + std::to_string(hosts++));
+    options.level = Level::kGuarded;
+    auto window = OpenPartitionWindows(options, SystemClock::Instance());
+    EXPECT_TRUE(window);
+    return *std::move(window);
+  });
 }
 
 // Without a window only the topic tells that the first owner has parked it.

@@ -125,7 +125,7 @@ TEST_F(KafkaVersions, AnOlderMemberGoesOnFromACommitOfANewerOneAndCarriesItsFiel
   RunUntilApplied(110);
   EXPECT_THAT(effects_.Judge(Ids(0, 110)), IsEmpty()) << "no copy ran again";
   EXPECT_EQ(Metadata().totals.applied, 110) << "the totals go on";
-  EXPECT_EQ(Metadata().carried, "later=a,b z=5 ");
+  EXPECT_EQ(Metadata().optional.carried, "later=a,b z=5 ");
 }
 
 TEST_F(KafkaVersions, ACommitThatForbidsOlderMembersStopsThePartitionByName) {

@@ -178,6 +178,10 @@ bool BatchMachine::Judge(size_t i) {
       if (policy_.reject == RejectPolicy::kPark && LacksItsRecord(answer, items_[i])) {
         return Refuse(i, "refused by an owner whose record came too late", policy_.reject);
       }
+      if (policy_.reject == RejectPolicy::kPark) {
+        progress_[i].part = Part::kAttached;
+        return true;
+      }
       Settle(i, FateOnRecord(policy_.reject));
       settlements_[i].attached = true;
       return true;
@@ -320,6 +324,7 @@ void BatchMachine::SetAside(size_t i) {
       break;
     case Part::kRun:
     case Part::kCopy:
+    case Part::kAttached:
       Settle(i, DeliveryFate::kWithdrawn);
       break;
     default:

@@ -313,11 +313,10 @@ void BatchMachine::FollowOriginals() {
         settlements_[i].same_delivery = items_[i].at == items_[progress_[i].original].at;
         break;
       case DeliveryFate::kRejected:
-      case DeliveryFate::kParked:
-        Settle(i, settlements_[progress_[i].original].fate);
+        Settle(i, DeliveryFate::kRejected);
         settlements_[i].attached = true;
         break;
-      default:
+      default:  // a copy of a parked message has a record of its own
         Settle(i, DeliveryFate::kWithdrawn);
         break;
     }

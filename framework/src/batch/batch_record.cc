@@ -135,15 +135,17 @@ void BatchMachine::JournalRefused() {
   journal_.clear();
   for (size_t i = 0; i < items_.size(); i++) {
     const Part part = progress_[i].part;
-    if (part != Part::kJournal && part != Part::kPassed && part != Part::kEnd) {
+    if (part != Part::kJournal && part != Part::kPassed && part != Part::kAttached &&
+        part != Part::kEnd) {
       continue;
     }
     const BatchItem& item = items_[i];
     RecordKind kind = item.follows ? RecordKind::kFollows : RecordKind::kRefused;
     if (part != Part::kJournal) {
-      kind = part == Part::kPassed ? RecordKind::kPassed
-             : item.drop           ? RecordKind::kDropped
-                                   : RecordKind::kEnded;
+      kind = part == Part::kPassed     ? RecordKind::kPassed
+             : part == Part::kAttached ? RecordKind::kAttached
+             : item.drop               ? RecordKind::kDropped
+                                       : RecordKind::kEnded;
     } else if (item.redriven) {
       kind = RecordKind::kRefusedAgain;
     }
@@ -161,6 +163,10 @@ void BatchMachine::Journaled(const Status& status, uint64_t first_entry) {
     const bool passed = part == Part::kPassed;
     if (part == Part::kEnd) {
       status ? void(progress_[i].part = Part::kSettled) : Unanswered(i, Stage::kEnded);
+    } else if (part == Part::kAttached) {
+      status ? Settle(i, DeliveryFate::kParked)
+             : Settle(i, DeliveryFate::kPending, policy_.store_retry);
+      settlements_[i].attached = status.has_value();
     } else if (part != Part::kJournal && !passed) {
       continue;
     } else if (!status && status.error().code == Code::kFull && !passed) {

@@ -51,9 +51,9 @@ std::string UnprovenWork(const RuntimeOptions& runtime);
 
 // What hides ids from whoever reads the log again.
 inline constexpr char kHidden[] =
-    "A compacted topic, expired records, refused messages and an operator's reset hide ids from "
-    "it. The log says which; of a compacted topic it says only that it is one: nobody can see what "
-    "is gone.";
+    "A compacted topic, expired records, messages refused into a journal and an operator's reset "
+    "hide ids from it. The log says which; of a compacted topic it says only that it is one: "
+    "nobody can see what is gone.";
 
 // Of every window: whose ids it tells apart.
 void SayIds(const RuntimeOptions& runtime, GuaranteeText& text);

@@ -203,22 +203,29 @@ void BeginInLog(Assignment& assignment) {
       reads ? std::min(facts.start, std::max(facts.read_from, log_start)) : facts.start;
 }
 
-CatchUpPlan PlanCatchUp(const AssignFacts& facts, const LogBounds& log, int64_t most) {
+CatchUpPlan PlanCatchUp(const AssignFacts& facts, const LogBounds& log, int64_t most,
+                        bool reads_park) {
   const CommitMetadata& metadata = facts.metadata;
-  const Totals& totals = metadata.totals;
   if (metadata.since >= facts.start) {
     return {facts.start, {}};  // a history that begins here has no past
   }
-  if (totals.rejected > 0 || totals.parked > 0) {
+  // Refused messages are known from here on.
+  const auto recorded = reads_park ? metadata.RecordedFrom() : std::nullopt;
+  const int64_t told_from =
+      metadata.refused() == 0 ? metadata.since : recorded.value_or(facts.start);
+  if (told_from >= facts.start) {
     return {facts.start,
             "messages were refused or parked, and which ones only a journal could tell"};
   }
-  CatchUpPlan plan{std::max(metadata.since, log.start), {}};
+  CatchUpPlan plan{std::max({metadata.since, log.start, told_from}), {}};
   if (log.compacted) {
     plan.gap = "the topic is compacted, and ids that it has lost are not seen";
   }
   if (log.start > metadata.since) {
     plan.gap = "the log begins at " + std::to_string(log.start);
+  }
+  if (plan.from > std::max(metadata.since, log.start)) {
+    plan.gap = "what was refused below " + std::to_string(told_from) + " is not in the park topic";
   }
   if (facts.start - plan.from > most) {
     plan.from = facts.start - most;

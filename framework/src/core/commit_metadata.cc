@@ -123,7 +123,9 @@ std::string Header(const CommitMetadata& m) {
   }
   const Totals& t = m.totals;
   const std::array<int64_t, 5> totals{t.applied, t.suppressed, t.parked, t.rejected, t.skipped};
-  const bool first = m.uncertain == 0 && m.carried.empty() && !HasNotes(m);
+  const OptionalFields& optional = m.optional;
+  const bool first =
+      m.uncertain == 0 && !HasNotes(m) && !optional.on_record && optional.carried.empty();
   std::string out(first ? kFirstVersion : kVersion);
   Field(out, 's', Hex(m.scope));
   Field(out, 'r', std::to_string(m.recipe));
@@ -138,7 +140,10 @@ std::string Header(const CommitMetadata& m) {
   if (m.uncertain != 0) {
     Field(out, 'u', std::to_string(m.uncertain));
   }
-  return out + Notes(m) + m.carried;
+  if (optional.on_record) {
+    Field(out, 'j', Join(std::array{optional.on_record->from, optional.on_record->refused}));
+  }
+  return out + Notes(m) + optional.carried;
 }
 
 // The fields by their names. Names of several letters are for versions to come.
@@ -264,6 +269,20 @@ bool ReadNotes(Fields& fields, int64_t frontier, CommitMetadata& m) {
   return true;
 }
 
+// Missing before there were park topics.
+bool ReadOnRecord(Fields& fields, CommitMetadata& m) {
+  const auto text = fields.Take('j');
+  if (!text) {
+    return true;
+  }
+  const auto numbers = Split(*text, 2);
+  if (!numbers || numbers->size() != 2) {
+    return false;
+  }
+  m.optional.on_record = {.from = (*numbers)[0], .refused = (*numbers)[1]};
+  return true;
+}
+
 std::optional<OffsetMap> ReadMap(std::optional<std::string_view> text, int64_t offset) {
   const auto bytes = text ? Base64Decode(*text) : std::nullopt;
   return bytes ? OffsetMap::Decode(*bytes, offset) : std::nullopt;
@@ -342,7 +361,8 @@ Result<CommitMetadata> DecodeCommit(std::string_view text, int64_t offset) {
   CommitMetadata metadata;
   Fields fields;
   if (!fields.Read(body.substr(kVersion.size())) || !ReadNumbers(fields, metadata) ||
-      !ReadLists(fields, metadata) || !ReadNotes(fields, offset, metadata)) {
+      !ReadLists(fields, metadata) || !ReadNotes(fields, offset, metadata) ||
+      !ReadOnRecord(fields, metadata)) {
     return strange;
   }
   const auto uncertain = ParseDecimal(fields.Take('u').value_or("0"));
@@ -358,15 +378,15 @@ Result<CommitMetadata> DecodeCommit(std::string_view text, int64_t offset) {
   metadata.not_done = std::move(*not_done);
   metadata.map = std::move(*map);
   for (const auto& [name, field] : fields.rest()) {
-    if (IsRequired(name) || metadata.carried.size() + field.size() > kMaxCarried) {
+    if (IsRequired(name) || metadata.optional.carried.size() + field.size() > kMaxCarried) {
       return refused(
           "the commit was written by a newer version of oncemq: this one does not know "
           "its field " +
           std::string(name.substr(0, 32)) + "; run that version");
     }
-    metadata.carried += field;
+    metadata.optional.carried += field;
     if (!field.ends_with(' ')) {  // it stood last
-      metadata.carried += ' ';
+      metadata.optional.carried += ' ';
     }
   }
   return metadata;

@@ -18,6 +18,13 @@ void NoteDeaths(const Caution& caution, uint32_t slot, Delivery& delivery, KeptO
   delivery.alone = deaths > 0 || caution.Suspects(delivery.offset, delivery.carried.redriven);
 }
 
+// Whether a message, refused under the commit, was redriven to its end since.
+bool HasEnded(int64_t offset, PartitionId id, const CommitMetadata& commit,
+              const ParkedLanes& parked) {
+  const auto recorded = commit.RecordedFrom();
+  return recorded && offset >= *recorded && !parked.Has(id, offset);
+}
+
 }  // namespace
 
 uint32_t Core::Impl::Credit(PartitionId id) {
@@ -84,9 +91,11 @@ void Core::Impl::Admit(PartitionId id, std::span<const Arrival> arrivals) {
     if (arrival.time != kNoLogTime) {
       oldest = std::min(oldest, arrival.time);
     }
-    const bool recorded =
-        options_.refusals.parks && !place.finished && parked_.Has(id, arrival.offset);
-    if (place.not_done || recorded) [[unlikely]] {
+    const bool parks = options_.refusals.parks;
+    const bool recorded = parks && !place.finished && parked_.Has(id, arrival.offset);
+    const bool ended = parks && place.not_done &&
+                       HasEnded(arrival.offset, id, partition.facts().metadata, parked_);
+    if ((place.not_done && !ended) || recorded) [[unlikely]] {
       delivery.carried.stage = Stage::kNotDone;
       delivery.id_hash = 0;  // it neither waits for its id nor holds it up
     }

@@ -43,6 +43,17 @@ int64_t ReportedTo(const AssignFacts& facts) {
   return to;
 }
 
+// Above the finished offsets of the commit all refusals are those of this owner.
+RefusalsOnRecord BeginRecord(const AssignFacts& facts) {
+  const CommitMetadata& metadata = facts.metadata;
+  if (metadata.refused() == 0) {
+    return {.from = metadata.since};
+  }
+  const OffsetMap& map = metadata.map;
+  return {.from = map.empty() ? facts.start : std::max(facts.start, map.ranges().back().to),
+          .refused = metadata.refused()};
+}
+
 // Takes back the words of the last commit about begun work.
 CommitMetadata& WithoutBegun(CommitMetadata& metadata, bool clean) {
   metadata.clean = clean;
@@ -83,6 +94,9 @@ void PartitionState::Assign(const AssignFacts& facts, BootTime now, Actions& act
   ONCEMQ_CHECK(phase_ == PartitionPhase::kNone, "a partition is given back before it is assigned");
   facts_ = facts;
   caution.Start(facts, Made(facts.metadata));
+  if (options_.refusals.parks && !facts.metadata.RecordedFrom()) {
+    facts_.metadata.optional.on_record = BeginRecord(facts);
+  }
   frontier_.Start(facts.start, facts.metadata.map, facts.metadata.not_done, facts.metadata.totals);
   log_times.Start();
   reported_to_ = options_.suspects ? ReportedTo(facts) : 0;
@@ -350,6 +364,9 @@ void PartitionState::SendCommit(bool last, BootTime now, Actions& actions) {
   metadata.map = std::move(snapshot.map);
   metadata.not_done = std::move(snapshot.not_done);
   metadata.totals = snapshot.totals;
+  if (options_.refusals.parks && metadata.optional.on_record) {
+    metadata.optional.on_record->refused = metadata.refused();
+  }
   metadata.top = std::max(metadata.top, snapshot.offset);
   const bool confirms = phase_ == PartitionPhase::kConfirming;
   commit_ = InFlight{.number = next_number_++,
@@ -425,6 +442,10 @@ std::optional<FrontierSnapshot> PartitionState::SnapshotThatFits(int64_t begun_t
   if (metadata.clean) {
     CallUnclean(begun_to);  // too many to list
   }
+  if (auto snapshot = take()) {
+    return snapshot;
+  }
+  metadata.optional.on_record.reset();  // the next owner begins it anew
   if (auto snapshot = take()) {
     return snapshot;
   }

@@ -93,6 +93,7 @@ Status BeginAgain(Assignment& assignment) {
                        ": they are handled again from " + Position(since));
   facts.metadata.totals = {};
   facts.metadata.uncertain = 0;
+  facts.metadata.optional.on_record.reset();
   facts.metadata.map = {};
   facts.metadata.not_done = {};
   facts.start = facts.read_from = facts.known_from = since;
@@ -183,7 +184,7 @@ Status FitFromLog(const StoreKnowledge& known, bool continues, const StoreRules&
   if (Used(known) && !continues) {
     assignment.AddNotice("the last commit was made on top of another store than this one");
   }
-  const CatchUpPlan plan = PlanCatchUp(facts, assignment.log, rules.catch_up);
+  const CatchUpPlan plan = PlanCatchUp(facts, assignment.log, rules.catch_up, rules.reads_park);
   facts.read_from = plan.from;
   facts.known_from = plan.from;
   const bool compacted = CompactedAway(assignment);

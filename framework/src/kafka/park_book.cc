@@ -56,6 +56,11 @@ void ParkBook::Apply(const ParkRecord& record, std::optional<uint64_t> key) {
         End(record);
       }
       break;
+    case ParkKind::kAttached:
+      if (!known && record.offset >= over_from_) {
+        over_.insert(record.offset);
+      }
+      break;
     case ParkKind::kRedrive:
       if (known && chain->command < 0 && chain->places.begin()->second == record.offset) {
         chain->command = record.place;
@@ -140,7 +145,8 @@ void ParkBook::End(const ParkRecord& record) {
   const int64_t offset = record.offset;
   const auto entry = entries_.find(offset);
   const bool edited = entry->second.body != entry->second.place;
-  if ((record.kind == ParkKind::kDropped || edited) && offset >= over_from_) {
+  const bool dropped = record.kind == ParkKind::kDropped;
+  if (offset >= (dropped ? over_from_ : edited_from_) && (dropped || edited)) {
     over_.insert(offset);
   }
   const ChainName name = entry->second.chain;

@@ -56,9 +56,12 @@ class ParkBook {
     bool cancelled = false;             // a redrive, and messages may be in hand still
   };
 
-  // Keeps the offsets from `frontier` on that were dropped, or done with another body. An owner
-  // reads them once more, and their window does not know them.
-  void KeepOver(int64_t frontier) { over_from_ = frontier; }
+  // Keeps offsets for an owner who reads them again. From `from` on those of dropped messages and of
+  // copies, from `frontier` on those done with another body, too.
+  void KeepOver(int64_t from, int64_t frontier) {
+    over_from_ = from;
+    edited_from_ = frontier;
+  }
   const std::set<int64_t>& over() const { return over_; }
 
   // Foreign records only count for next(). Nothing for them.
@@ -114,6 +117,7 @@ class ParkBook {
   std::map<int64_t, Handed> in_hand_;  // by offset
   std::set<int64_t> over_;
   int64_t over_from_ = INT64_MAX;
+  int64_t edited_from_ = INT64_MAX;
   OwnerEpoch owner_ = 0;
   int64_t next_ = 0;
 };

@@ -15,9 +15,9 @@ namespace {
 
 constexpr std::string_view kFirstOfEntry = "__dlq.errors.topic";
 constexpr std::string_view kVersion = "1 ";
-constexpr std::array<std::string_view, 11> kKinds{"parked", "follows", "passed", "again",
-                                                  "ended",  "dropped", "owner",  "redrive",
-                                                  "drop",   "cancel",  "edit"};
+constexpr std::array<std::string_view, 12> kKinds{"parked",  "follows", "passed",   "again",
+                                                  "ended",   "dropped", "attached", "owner",
+                                                  "redrive", "drop",    "cancel",   "edit"};
 
 template <class Number>
 std::string BigEndian(Number number) {
@@ -60,6 +60,8 @@ ParkKind ParkKindOf(RecordKind kind) {
       return ParkKind::kEnded;
     case RecordKind::kDropped:
       return ParkKind::kDropped;
+    case RecordKind::kAttached:
+      return ParkKind::kAttached;
   }
   return ParkKind::kPassed;
 }

@@ -27,6 +27,7 @@ enum class ParkKind : uint8_t {
   kAgain,  // redriven, and refused again
   kEnded,  // redriven, and done
   kDropped,
+  kAttached,  // a copy of a parked message, not run
   // An owner has begun. Later records of earlier owners count for nothing.
   kOwner,
   // Commands, from a tool.

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "broker_error.h"
@@ -46,7 +47,8 @@ ParkWatch::~ParkWatch() {
   records_.reset();
 }
 
-Result<ParkedMessages> ParkWatch::Begin(PartitionId id, OwnerEpoch owner, int64_t frontier) {
+Result<ParkedMessages> ParkWatch::Begin(PartitionId id, OwnerEpoch owner, int64_t from,
+                                        int64_t frontier) {
   MutexLock lock(mutex_);
   if (!thread_) {
     thread_ = StartThread("oncemq-park", [this] { Work(); });
@@ -55,7 +57,7 @@ Result<ParkedMessages> ParkWatch::Begin(PartitionId id, OwnerEpoch owner, int64_
   if (partition.owner == 0) {
     partition.name = table_.Name(id);
     partition.owner = owner;
-    partition.book.KeepOver(frontier);
+    partition.book.KeepOver(from, frontier);
     partition.waits_for = Waits("its park topic is being read");
     changed_.notify_all();
     if (records_ != nullptr) {
@@ -72,13 +74,14 @@ Result<ParkedMessages> ParkWatch::Begin(PartitionId id, OwnerEpoch owner, int64_
     }
   }
   const auto& entries = partition.book.entries();
-  for (auto entry = entries.lower_bound(frontier); entry != entries.end(); ++entry) {
+  for (auto entry = entries.lower_bound(from); entry != entries.end(); ++entry) {
     parked.offsets.push_back(entry->first);
   }
   // No commit shows them as finished yet. The window does not know a dropped follower, and takes
   // the body before an edit for a conflict.
   const auto& over = partition.book.over();
   parked.offsets.insert(parked.offsets.end(), over.begin(), over.end());
+  std::sort(parked.offsets.begin(), parked.offsets.end());
   return parked;
 }
 

@@ -46,7 +46,8 @@ class ParkWatch final : public ParkedSource {
   ParkWatch(const ParkWatch&) = delete;
   ParkWatch& operator=(const ParkWatch&) = delete;
 
-  Result<ParkedMessages> Begin(PartitionId id, OwnerEpoch owner, int64_t frontier) override;
+  Result<ParkedMessages> Begin(PartitionId id, OwnerEpoch owner, int64_t from,
+                               int64_t frontier) override;
   void Read(PartitionId id, uint32_t most, const std::function<bool(int64_t)>& finished,
             std::vector<RedrivenArrival>& arrivals) override;
   void End(PartitionId id) override;

@@ -13,9 +13,10 @@ constexpr microseconds kRetryPause{100'000};
 
 }  // namespace
 
-Status CatchUp::Prepare(int64_t known, int64_t most, bool stop, Assignment& assignment) {
+Status CatchUp::Prepare(int64_t known, int64_t most, bool stop, Assignment& assignment,
+                        bool reads_park) {
   AssignFacts& facts = assignment.facts;
-  const CatchUpPlan plan = PlanCatchUp(facts, assignment.log, most);
+  const CatchUpPlan plan = PlanCatchUp(facts, assignment.log, most, reads_park);
   facts.read_from = std::min(facts.start, std::max(plan.from, known));
   if (plan.gap.empty() || known >= facts.start) {
     return {};
@@ -39,6 +40,7 @@ void CatchUp::Begin(PartitionId partition, const AssignFacts& facts) {
   progress.from = progress.to = facts.read_from;
   progress.source = facts.source;
   progress.partition = facts.partition;
+  not_done_[partition] = {.skipped = facts.metadata.skipped};
   progress.busy = facts.read_from < facts.start;
   progress.complete = !progress.busy;
   if (progress.busy) {
@@ -58,6 +60,7 @@ void CatchUp::End(PartitionId partition, std::vector<void*>& released) {
     }
     progress.busy = false;
     progress.requested = 0;
+    not_done_.erase(partition);
   }
 }
 
@@ -109,11 +112,13 @@ void CatchUp::Take(PartitionId partition, OwnerEpoch owner_epoch, std::vector<Ar
   });
   const bool last =
       end != arrivals.end() || (!arrivals.empty() && arrivals.back().offset + 1 >= progress.start);
-  if (progress.passes) {
-    std::for_each(arrivals.begin(), end,
-                  [&](const Arrival& arrival) { released.push_back(arrival.message); });
-  } else {
-    progress.pending.assign(arrivals.begin(), end);
+  const NotDone& not_done = not_done_[partition];
+  for (auto arrival = arrivals.begin(); arrival != end; ++arrival) {
+    if (progress.passes || not_done.Has(arrival->offset)) {
+      released.push_back(arrival->message);
+    } else {
+      progress.pending.push_back(*arrival);
+    }
   }
   progress.taken = last               ? progress.start
                    : arrivals.empty() ? progress.taken
@@ -137,8 +142,8 @@ void CatchUp::Put(PartitionId partition, OwnerEpoch owner_epoch, BootTime now,
   requests_.clear();
   for (const Arrival& arrival : progress.pending) {
     if (!arrival.id.empty()) {
-      // With refusals in its range there is no catch-up. So the first copy of an id is the one that
-      // ran, and the window takes the first.
+      // Refused messages are passed over. So the first copy of an id is the one that ran, and the
+      // window takes the first.
       const Coordinates at{progress.source, progress.partition, arrival.offset};
       requests_.push_back({arrival.id, at, owner_epoch, arrival.time, arrival.fingerprint});
     }

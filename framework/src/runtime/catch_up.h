@@ -10,6 +10,8 @@
 // Thread safety: none; belongs to the poll thread.
 #pragma once
 
+#include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -30,9 +32,15 @@ class CatchUp {
 
   // Settles from where to read, for a window that knows what came below `known` by itself and
   // nothing else. kInvalid: the log cannot give the rest, and `stop` says not to go on without.
-  static Status Prepare(int64_t known, int64_t most, bool stop, Assignment& assignment);
+  // With `reads_park`, as of PlanCatchUp, PassRefused() is to follow.
+  static Status Prepare(int64_t known, int64_t most, bool stop, Assignment& assignment,
+                        bool reads_park = false);
 
   void Begin(PartitionId partition, const AssignFacts& facts);
+  // The sorted offsets are not done (rule 4). Before the first Take().
+  void PassRefused(PartitionId partition, std::vector<int64_t> offsets) {
+    not_done_[partition].refused = std::move(offsets);
+  }
   // The assignment is over. Messages that were still held go to `released`.
   void End(PartitionId partition, std::vector<void*>& released);
 
@@ -114,6 +122,13 @@ class CatchUp {
     std::vector<Arrival> pending;  // ids that are not in the window yet
     std::vector<Arrival> behind;   // what came right after them
   };
+  struct NotDone {
+    std::vector<int64_t> refused;
+    OffsetMap skipped;  // as in the commit
+    bool Has(int64_t offset) const {
+      return skipped.Contains(offset) || std::binary_search(refused.begin(), refused.end(), offset);
+    }
+  };
   static void NoteBegin(Progress& progress, BootTime now);
   void Put(PartitionId partition, OwnerEpoch owner_epoch, BootTime now,
            std::vector<void*>& released);
@@ -126,6 +141,7 @@ class CatchUp {
   HistoryThread* const history_thread_;
   uint64_t last_request_ = 0;
   std::vector<Progress> partitions_;
+  std::map<PartitionId, NotDone> not_done_;  // of the messages below the start
   std::vector<RestoreRequest> requests_;
   std::vector<MarkerChange> changes_;
   int64_t restored_ = 0;

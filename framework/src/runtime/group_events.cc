@@ -205,7 +205,8 @@ std::optional<Status> GroupEvents::Prepare(PartitionId partition, const Partitio
                                : 0;
   return poll_.catch_up->Prepare(poll_.catch_up->KnownUpTo(partition, frontier),
                                  poll_.options.catch_up,
-                                 poll_.options.incomplete == IncompletePolicy::kStop, assignment);
+                                 poll_.options.incomplete == IncompletePolicy::kStop, assignment,
+                                 poll_.options.core.refusals.parks);
 }
 
 bool GroupEvents::CatchUpGap(PartitionId partition, int64_t from, int64_t to) {

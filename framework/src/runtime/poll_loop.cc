@@ -43,7 +43,8 @@ void PollLoop::Connect(const PollParts& parts) {
     const StoreRules rules{.level = can.level,
                            .catch_up = poll_.options.catch_up,
                            .run_incomplete = poll_.options.incomplete == IncompletePolicy::kRun,
-                           .keeps_claims = can.keeps_claims};
+                           .keeps_claims = can.keeps_claims,
+                           .reads_park = poll_.options.core.refusals.parks};
     poll_.stores.emplace(parts.window, WindowStores::Options{parts.owner, rules}, poll_.errors,
                          history_thread);
   }

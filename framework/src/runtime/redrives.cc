@@ -21,9 +21,14 @@ bool Redrives::Known(PartitionId partition) {
     return true;
   }
   const PartitionStatus status = poll_.core.Status(partition);
-  const auto parked = source->Begin(partition, status.owner_epoch, status.frontier);
+  const auto left = poll_.catch_up ? poll_.catch_up->LeftOf(partition) : std::nullopt;
+  const auto parked = source->Begin(partition, status.owner_epoch,
+                                    left ? left->from : status.frontier, status.frontier);
   if (parked) {
     poll_.core.SetParked(partition, *parked);
+    if (left) {
+      poll_.catch_up->PassRefused(partition, parked->offsets);
+    }
     known_[partition] = assignment;
   }
   partitions_.Answered(partition, parked ? std::nullopt : std::optional(parked.error()));

@@ -78,8 +78,9 @@ class SourceEvents {
 class ParkedSource {
  public:
   // The messages in its topic, before anything of a partition is admitted under this ownership.
-  // Their offsets from `frontier` on. kUnavailable while the topic is being read.
-  virtual Result<ParkedMessages> Begin(PartitionId partition, OwnerEpoch owner,
+  // Their offsets from `from` on, and from `frontier` on those done with another body. kUnavailable
+  // while the topic is being read.
+  virtual Result<ParkedMessages> Begin(PartitionId partition, OwnerEpoch owner, int64_t from,
                                        int64_t frontier) = 0;
   // Appends at most `most` messages to be run now. They are released like others. finished(offset)
   // tells whether the message's own delivery is over.

@@ -125,13 +125,56 @@ TEST_F(BatchMachinePark, AMessageThatIsParkedWithoutARecordIsRecordedAgain) {
         .answer = ClaimVerdict::kAttached, .entry = entry, .attached = MarkerState::kParked};
     machine_->Claimed({});
     EXPECT_THAT(Handle(), ElementsAre());
-    if (entry == 42) {
-      EXPECT_THAT(Kinds(), ElementsAre(RecordKind::kRefused));
-      machine_->Journaled({}, 0);
-    }
+    EXPECT_THAT(Kinds(), ElementsAre(entry == 42 ? RecordKind::kRefused : RecordKind::kAttached));
+    machine_->Journaled({}, 0);
     EXPECT_EQ(FateOf(0), DeliveryFate::kParked);
     EXPECT_EQ(machine_->settlements()[0].attached, entry != 42);
   }
+}
+
+TEST_F(BatchMachinePark, ACopyOfAParkedMessageIsOnRecordBeforeItIsSettled) {
+  Add(1, "x");
+  Start();
+  Claim({ClaimVerdict::kAttached});
+  EXPECT_THAT(Handle(), ElementsAre());
+  EXPECT_THAT(Kinds(), ElementsAre(RecordKind::kAttached));
+  machine_->Journaled(kLostReply, 0);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kPending);
+  EXPECT_EQ(machine_->settlements()[0].stage, Stage::kFresh) << "it may be done by then";
+  EXPECT_FALSE(machine_->settlements()[0].attached);
+  Add(1, "x");
+  Start();
+  Claim({ClaimVerdict::kAttached});
+  Handle();
+  machine_->Journaled({}, 0);
+  EXPECT_EQ(machine_->step(), BatchStep::kSettled);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kParked);
+  EXPECT_TRUE(machine_->settlements()[0].attached);
+}
+
+TEST_F(BatchMachinePark, ACopyInTheSameBatchIsRecordedByItself) {
+  Add(1, "x");
+  Add(1, "x").copy = true;
+  Start();
+  Claim({ClaimVerdict::kAttached});
+  Handle();
+  EXPECT_THAT(Kinds(), ElementsAre(RecordKind::kAttached));
+  machine_->Journaled({}, 0);
+  EXPECT_EQ(FateOf(0), DeliveryFate::kParked);
+  EXPECT_EQ(FateOf(1), DeliveryFate::kWithdrawn);
+}
+
+TEST_F(BatchMachinePark, ACopyOfAParkedMessageNextToAHandlerThatHangsAsksAgain) {
+  Add(1, "x");
+  Add(2, "y");
+  Start();
+  Claim({ClaimVerdict::kAttached, ClaimVerdict::kGranted});
+  ASSERT_NE(machine_->Next(BootTime{}), nullptr);
+  std::vector<Settlement> settled;
+  machine_->SettleOthers(settled);
+  ASSERT_EQ(settled.size(), 1u);
+  EXPECT_EQ(settled[0].fate, DeliveryFate::kWithdrawn);
+  EXPECT_EQ(settled[0].stage, Stage::kFresh);
 }
 
 TEST_F(BatchMachinePark, NothingGoesOnRecordBeforeAnEarlierMessageOfItsKey) {

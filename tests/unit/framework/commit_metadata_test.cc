@@ -92,7 +92,7 @@ TEST(CommitMetadata, AnOptionalFieldOfANewerVersionIsCarriedUnchanged) {
   const auto read = DecodeCommit(Newer("q=5 later=a,b "), 100);
   ASSERT_TRUE(read) << ToString(read.error());
   CommitMetadata expected = Sample();
-  expected.carried = "later=a,b q=5 ";
+  expected.optional.carried = "later=a,b q=5 ";
   EXPECT_EQ(*read, expected);
   const auto again = DecodeCommit(EncodeCommit(*read, 100), 100);
   ASSERT_TRUE(again);
@@ -105,7 +105,7 @@ TEST(CommitMetadata, AnOptionalFieldAfterTheMapIsCarriedToo) {
   text += " q=5";
   const auto read = DecodeCommit(text + " x=" + Hex(Crc32c(text)).substr(8), 100);
   ASSERT_TRUE(read) << ToString(read.error());
-  EXPECT_EQ(read->carried, "q=5 ");
+  EXPECT_EQ(read->optional.carried, "q=5 ");
   const auto again = DecodeCommit(EncodeCommit(*read, 100), 100);
   ASSERT_TRUE(again) << ToString(again.error());
   EXPECT_EQ(*again, *read);
@@ -116,6 +116,30 @@ TEST(CommitMetadata, ARequiredFieldOfANewerVersionIsRefusedByName) {
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().code, Code::kInvalid);
   EXPECT_NE(read.error().message.find("field Journal"), std::string::npos);
+}
+
+TEST(CommitMetadata, RefusalsOnRecordHoldForTheCommitThatCountsThem) {
+  CommitMetadata metadata = Sample();
+  metadata.optional.on_record = {.from = 7, .refused = 3};
+  const std::string text = EncodeCommit(metadata, 100);
+  EXPECT_NE(text.find("oncemq/2 "), std::string::npos) << text;
+  EXPECT_NE(text.find(" j=7,3 "), std::string::npos) << text;
+  auto read = DecodeCommit(text, 100);
+  ASSERT_TRUE(read) << ToString(read.error());
+  EXPECT_EQ(*read, metadata);
+  EXPECT_EQ(read->RecordedFrom(), 7);
+  read->totals.parked++;  // by a member that carries the field along
+  EXPECT_EQ(DecodeCommit(EncodeCommit(*read, 100), 100)->RecordedFrom(), std::nullopt);
+  EXPECT_EQ(Sample().RecordedFrom(), std::nullopt);
+}
+
+TEST(CommitMetadata, RefusalsOnRecordThatCannotBeReadStopThePartition) {
+  EXPECT_TRUE(DecodeCommit(Newer("j=7,3 "), 100));
+  for (const std::string field : {"j= ", "j=7 ", "j=7,3,1 ", "j=-7,3 ", "j=x,3 "}) {
+    const auto read = DecodeCommit(Newer(field), 100);
+    ASSERT_FALSE(read) << field;
+    EXPECT_EQ(read.error().code, Code::kInvalid) << field;
+  }
 }
 
 TEST(CommitMetadata, MoreThanCanBeCarriedIsRefusedRatherThanDropped) {
@@ -512,6 +536,34 @@ TEST(PlanCatchUp, RefusedMessagesAreNotTakenForDone) {
   const CatchUpPlan plan = PlanCatchUp(facts, {0, 500}, 1'000);
   EXPECT_EQ(plan.from, 100);
   EXPECT_FALSE(plan.gap.empty());
+}
+
+TEST(PlanCatchUp, WhereTheParkTopicTellsTheRefusedMessagesTheRestIsRead) {
+  AssignFacts facts = Past(10, 100);
+  facts.metadata.totals = {.parked = 2, .rejected = 1};
+  facts.metadata.optional.on_record = {.from = 10, .refused = 3};
+  const CatchUpPlan plan = PlanCatchUp(facts, {0, 500}, 1'000, /*reads_park=*/true);
+  EXPECT_EQ(plan.from, 10);
+  EXPECT_EQ(plan.gap, "");
+  EXPECT_EQ(PlanCatchUp(facts, {0, 500}, 1'000).from, 100) << "nobody reads it";
+  facts.metadata.totals.rejected++;
+  EXPECT_EQ(PlanCatchUp(facts, {0, 500}, 1'000, true).from, 100)
+      << "an owner without a park topic has refused one since";
+}
+
+TEST(PlanCatchUp, NothingIsReadBelowTheFirstRefusalOnRecord) {
+  AssignFacts facts = Past(10, 100);
+  facts.metadata.totals.parked = 3;
+  facts.metadata.optional.on_record = {.from = 60, .refused = 3};
+  const CatchUpPlan plan = PlanCatchUp(facts, {0, 500}, 1'000, true);
+  EXPECT_EQ(plan.from, 60);
+  EXPECT_EQ(plan.gap, "what was refused below 60 is not in the park topic");
+  EXPECT_EQ(PlanCatchUp(facts, {80, 500}, 1'000, true).from, 80);
+  facts.metadata.optional.on_record->from = 120;
+  EXPECT_EQ(PlanCatchUp(facts, {0, 500}, 1'000, true).from, 100);
+  facts.metadata.totals = {};
+  facts.metadata.optional.on_record->refused = 0;
+  EXPECT_EQ(PlanCatchUp(facts, {0, 500}, 1'000, true).from, 10) << "nothing was refused";
 }
 
 }  // namespace

@@ -388,6 +388,20 @@ TEST_F(CoreAssignment, WhatTheLastCommitCallsNotDoneHoldsNoIdAndIsCommittedOn) {
   EXPECT_EQ(Decode(commits[0]).totals, metadata.totals) << "counted already";
 }
 
+// The count shows the next owner with a park topic that something is missing there.
+TEST_F(CoreAssignment, ACommitCarriesWhatIsOnRecordInAParkTopicAndDoesNotAddToIt) {
+  CommitMetadata metadata;
+  metadata.totals.parked = 1;
+  metadata.optional.on_record = {.from = 0, .refused = 1};
+  Give(0, 1, metadata);
+  Admit(0, 1, "a");
+  Settle(Take()[0], DeliveryFate::kRejected);
+  After(1'000);
+  const CommitMetadata written = Decode(Acknowledge()[0]);
+  EXPECT_EQ(written.optional.on_record, metadata.optional.on_record);
+  EXPECT_EQ(written.RecordedFrom(), std::nullopt);
+}
+
 TEST_F(CoreAssignment, AnOwnRedeliveryIsASuppressedDeliveryOfAnAppliedOffset) {
   Give(0);
   Admit(0, 0, "a", "x");

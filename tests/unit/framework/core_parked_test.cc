@@ -98,6 +98,75 @@ TEST_F(CoreParked, TheTopicTellsTheNextOwnerItsKeysAndWhatItHasAlready) {
   EXPECT_EQ(items[1].stage, Stage::kFresh);
 }
 
+TEST_F(CoreParked, WhatWasRefusedUnderTheCommitAndHasEndedSinceIsDone) {
+  CommitMetadata metadata;
+  metadata.map.Append(1, 4);
+  metadata.not_done.Append(1, 3);
+  metadata.totals = {.applied = 1, .parked = 2};
+  for (const int64_t from : {0, 2, 3}) {
+    metadata.optional.on_record = {.from = from, .refused = 2};
+    Give(0, 0, metadata);
+    core_.SetParked(0, {.offsets = {1}});
+    for (int64_t offset = 0; offset < 4; offset++) {
+      Admit(0, offset, "");
+    }
+    const auto items = Take();
+    ASSERT_THAT(Offsets(items), ElementsAre(0, 1, 2, 3));
+    EXPECT_EQ(items[1].stage, Stage::kNotDone);
+    EXPECT_EQ(items[2].stage, from <= 2 ? Stage::kCarried : Stage::kNotDone) << from;
+    EXPECT_EQ(items[3].stage, Stage::kCarried);
+    core_.Lost(0);
+    SettleAll(items);
+  }
+}
+
+TEST_F(CoreParked, ACommitSaysFromWhereItsRefusalsAreOnRecord) {
+  const auto commit = [&] {
+    After(1'000);
+    const auto commits = Acknowledge();
+    return *DecodeCommit(commits.back().metadata, commits.back().offset);
+  };
+  CommitMetadata metadata;
+  metadata.since = 2;
+  Give(0, 5, metadata);
+  Admit(0, 5, "");
+  Settle(Take()[0], DeliveryFate::kParked);
+  metadata = commit();
+  EXPECT_EQ(metadata.optional.on_record, (RefusalsOnRecord{.from = 2, .refused = 1}));
+  core_.Lost(0);
+  // An owner without a park topic has refused another one, and one above the commit.
+  metadata.totals.rejected = 2;
+  metadata.map.Append(9, 11);
+  metadata.not_done.Append(9, 10);
+  Give(0, 7, metadata);
+  Admit(0, 7, "");
+  Settle(Take()[0], DeliveryFate::kParked);
+  metadata = commit();
+  EXPECT_EQ(metadata.optional.on_record, (RefusalsOnRecord{.from = 11, .refused = 4}));
+  core_.Lost(0);
+  Give(0, 8, metadata);
+  Admit(0, 8, "");
+  SettleAll(Take());
+  EXPECT_EQ(commit().optional.on_record, metadata.optional.on_record) << "as long as it holds";
+}
+
+TEST_F(CoreParked, AMapThatLeavesNoRoomForItEndsWhatIsOnRecord) {
+  CommitMetadata metadata;
+  metadata.totals.parked = 1;
+  OffsetMap map;
+  for (int64_t offset = 1; MapFits({.map = map}, metadata); offset += 2) {
+    metadata.map = map;
+    map.Append(offset, offset + 1);
+  }
+  core_.Assign(0, {.metadata = metadata}, now_);
+  core_.OwnerEpochRaised(0, 1, OwnerEpoch{7}, now_);
+  const auto commits = Acknowledge();
+  ASSERT_EQ(commits.size(), 1u);
+  const auto written = DecodeCommit(commits[0].metadata, 0);
+  EXPECT_EQ(written->map, metadata.map);
+  EXPECT_EQ(written->optional.on_record, std::nullopt) << "the next owner begins it anew";
+}
+
 TEST_F(CoreParked, WhatWasRefusedUnreadHoldsBackTheNextOfItsKeyUntilItIsOnRecord) {
   Give(0);
   Arrival arrival;

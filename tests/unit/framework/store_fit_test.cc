@@ -225,10 +225,25 @@ TEST(FitStore, AnAnnouncementFromBeforeAResetIsNotBelieved) {
   for (const int64_t announced : {80, 200}) {
     Assignment assignment = Committed(90);
     assignment.facts.metadata.since = 50;
+    assignment.facts.metadata.optional.on_record = {.from = 50, .refused = 1};
     ASSERT_TRUE(FitStore(StoreAt(0, announced), kAtomic, assignment));
     EXPECT_EQ(assignment.facts.start, 50) << announced;
     EXPECT_EQ(assignment.facts.metadata.totals.sum(), 0);
+    EXPECT_EQ(assignment.facts.metadata.optional.on_record, std::nullopt) << "it counts anew";
   }
+}
+
+TEST(FitStore, WithRefusedMessagesAnEmptyStoreIsCompletedWhereTheParkTopicTellsThem) {
+  Assignment committed = Committed(90);
+  committed.facts.metadata.totals.parked = 1;
+  committed.facts.metadata.optional.on_record = {.from = 0, .refused = 1};
+  Assignment unread = committed;
+  EXPECT_FALSE(FitStore(EmptyStore(), kGuarded, unread));
+  StoreRules rules = kGuarded;
+  rules.reads_park = true;
+  ASSERT_TRUE(FitStore(EmptyStore(), rules, committed));
+  EXPECT_EQ(committed.facts.read_from, 0);
+  EXPECT_EQ(committed.facts.known_from, 0);
 }
 
 TEST(FitStore, WhatTheBudgetDoesNotReachStopsItOrIsSaid) {

@@ -67,6 +67,35 @@ TEST_F(CatchUpTest, WhatLiesBehindTheStartIsLeftToBeAdmitted) {
   EXPECT_TRUE(IsDone("c"));
 }
 
+// Else a redrive, or a corrected copy, would be suppressed for ever (rule 4).
+TEST_F(CatchUpTest, TheIdOfARefusedMessageIsNotDone) {
+  catch_up_.PassRefused(kPartition, {0, 2, 9});
+  catch_up_.Take(kPartition, owner_epoch_, arrivals_, At(1), released_);
+  EXPECT_THAT(released_, ElementsAre(&ids_[0], &ids_[2], &ids_[1]));
+  EXPECT_TRUE(!IsDone("a") && IsDone("b") && !IsDone("c"));
+  EXPECT_EQ(catch_up_.restored(), 1);
+  EXPECT_EQ(catch_up_.KnownUpTo(kPartition, 9), 9);
+}
+
+TEST_F(CatchUpTest, ACopyOfARefusedMessageThatWasDoneIsDone) {
+  ids_[2] = "a";
+  arrivals_[2].id = ids_[2];
+  catch_up_.PassRefused(kPartition, {0});
+  catch_up_.Take(kPartition, owner_epoch_, arrivals_, At(1), released_);
+  EXPECT_TRUE(IsDone("a"));
+}
+
+TEST_F(CatchUpTest, TheNextAssignmentHasRefusedMessagesOfItsOwn) {
+  catch_up_.PassRefused(kPartition, {1});
+  catch_up_.End(kPartition, released_);
+  AssignFacts facts;
+  facts.start = 3;
+  facts.metadata.skipped.Append(2, 3);  // by an operator: nobody has handled it (rule 5)
+  catch_up_.Begin(kPartition, facts);
+  catch_up_.Take(kPartition, owner_epoch_, arrivals_, At(1), released_);
+  EXPECT_TRUE(IsDone("a") && IsDone("b") && !IsDone("c"));
+}
+
 TEST_F(CatchUpTest, AnIdIsRestoredWithThePayloadOfItsMessage) {
   arrivals_[0].fingerprint = 1;
   catch_up_.Take(kPartition, owner_epoch_, arrivals_, At(1), released_);

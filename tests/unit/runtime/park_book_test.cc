@@ -91,6 +91,24 @@ TEST_F(ParkBookTest, ACopyIsTheSameEntryAndTheFirstOneCounts) {
   EXPECT_EQ(book_.next(), 3);
 }
 
+TEST_F(ParkBookTest, AnOwnerLearnsTheOffsetsThatAreNotDoneAndHaveNoEntry) {
+  Write(ParkKind::kAttached, 9);
+  EXPECT_THAT(book_.over(), IsEmpty());
+  book_.KeepOver(4, 4);
+  for (const int64_t offset : {2, 3, 4, 5, 6}) {
+    Park(offset);
+  }
+  Write(ParkKind::kDropped, 3);
+  Write(ParkKind::kDropped, 5);
+  Write(ParkKind::kEnded, 6);
+  Write(ParkKind::kOwner, -1, 3);
+  Write(ParkKind::kAttached, 2, 3);
+  Write(ParkKind::kAttached, 7, 3);
+  Write(ParkKind::kAttached, 8, 2);
+  EXPECT_THAT(Open(), ElementsAre(2, 4));
+  EXPECT_THAT(book_.over(), ElementsAre(5, 7));
+}
+
 TEST_F(ParkBookTest, TheRecordsOfAFormerOwnerCountForNothingOnceTheNextOneHasBegun) {
   Write(ParkKind::kParked, 1, 4);
   Write(ParkKind::kOwner, -1, 6);
@@ -529,7 +547,7 @@ TEST(ParkBookOfAnOwner, AMessageThatWasHandedOutForOneRedriveIsNotWantedByTheNex
 // The next owner reads it once more, and its window does not know it by that body.
 TEST(ParkBookOfAnOwner, AMessageThatIsOverIsKeptFromTheFrontierOn) {
   ParkBook book;
-  book.KeepOver(11);
+  book.KeepOver(9, 11);
   for (int64_t i = 0; i < 5; i++) {
     book.Apply({.kind = ParkKind::kParked, .place = i, .offset = 10 + i}, kKey);
   }

@@ -56,7 +56,7 @@ class ParkWatchTest : public ParkFixture {
   ParkedMessages Begin(OwnerEpoch owner) {
     ParkedMessages parked;
     EXPECT_TRUE(Eventually(seconds(20), [&] {
-      const auto begun = watch_->Begin(kId, owner, 0);
+      const auto begun = watch_->Begin(kId, owner, 0, 0);
       parked = begun ? *begun : ParkedMessages{};
       return begun.has_value();
     }));
@@ -104,11 +104,13 @@ class ParkWatchTest : public ParkFixture {
 
 TEST_F(ParkWatchTest, AnOwnerBeginsWithAllThatWasParkedBefore) {
   Park(4);
-  Park(5, ParkKind::kFollows);
-  EXPECT_FALSE(watch_->Begin(kId, 7, 5)) << "nothing is read yet";
+  Command(ParkKind::kAttached, 3);
+  Command(ParkKind::kAttached, 6);
+  Park(7, ParkKind::kFollows);
+  EXPECT_FALSE(watch_->Begin(kId, 7, 5, 5)) << "nothing is read yet";
   const ParkedMessages parked = Begin(7);
   EXPECT_THAT(parked.keys, ElementsAre(Pair(ProcessHash("k"), 2)));
-  EXPECT_THAT(watch_->Begin(kId, 7, 5)->offsets, ElementsAre(5)) << "from the frontier on";
+  EXPECT_THAT(watch_->Begin(kId, 7, 5, 5)->offsets, ElementsAre(6, 7)) << "all that is not done";
 }
 
 TEST_F(ParkWatchTest, ACommandHandsOutAKeyInItsOrderOnceTheOwnDeliveriesAreOver) {

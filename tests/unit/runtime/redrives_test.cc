@@ -169,6 +169,32 @@ TEST_F(RedrivesTest, ARedrivenMessageWaitsForItsOwnDelivery) {
               ElementsAre(Pair(0, RecordKind::kRefused), Pair(0, RecordKind::kEnded)));
 }
 
+// A redrive of it would be suppressed for ever (rule 4).
+TEST_F(RedrivesTest, ACatchUpTakesNothingThatIsParkedForDone) {
+  RuntimeOptions options = Parking();
+  options.catch_up = 1'000;
+  RunningLoop loop(options, &window_, Note(), &outcomes_);
+  Script& script = loop.script();
+  script.AnswerParked(kNotRead);
+  script.Append(0, "a", "k");
+  script.Append(0, "b", "other");
+  script.Append(0, "a", "other");
+  script.Append(0, "c", "other");
+  script.Assign(0, /*start=*/4, /*read_from=*/0);
+  ASSERT_TRUE(AskedAgain(script));
+  EXPECT_EQ(loop.Now().caught_up, 0) << "the topic is read first";
+  script.AnswerParked(
+      ParkedMessages{.keys = {{ProcessHash("k"), 1}}, .offsets = {0, /*a copy*/ 2}});
+  EXPECT_TRUE(Holds([&] { return loop.Now().caught_up == 2; }));
+  EXPECT_EQ(script.seen().parked_from, 0);
+  script.Redrive(0, "a", "k", 0);
+  script.Append(0, "b", "other");
+  EXPECT_TRUE(Holds([&] { return outcomes_.entries().size() == 1; }));
+  EXPECT_TRUE(Holds([&] { return Committed(script.seen(), 0) == 5; }));
+  EXPECT_THAT(handled(), ElementsAre(0));
+  EXPECT_EQ(loop.Stop().counts.suppressed, 1);
+}
+
 TEST_F(RedrivesTest, NothingIsRedrivenBeforeTheWindowKnowsWhatWasDone) {
   RuntimeOptions options = Parking();
   options.catch_up = 1'000;

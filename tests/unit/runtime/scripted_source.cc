@@ -205,8 +205,9 @@ uint32_t ScriptedSource::Read(PartitionId partition, uint32_t most, std::vector<
   return count;
 }
 
-Result<ParkedMessages> ScriptedSource::Begin(PartitionId, OwnerEpoch, int64_t) {
+Result<ParkedMessages> ScriptedSource::Begin(PartitionId, OwnerEpoch, int64_t from, int64_t) {
   MutexLock lock(script_.mutex_);
+  script_.seen_.parked_from = from;
   script_.seen_.asked_parked += script_.parked_ ? 0 : 1;
   return script_.parked_;
 }

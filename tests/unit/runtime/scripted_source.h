@@ -64,6 +64,7 @@ class Script {
     size_t held = 0;                    // messages that were read and not released
     std::vector<std::string> detached;  // ids, in this order
     int asked_parked = 0;               // without an answer
+    int64_t parked_from = -1;           // of which offsets
   };
   Seen seen() const;
 
@@ -124,7 +125,8 @@ class ScriptedSource final : public Source, public ParkedSource {
   void GiveBack(PartitionId partition) override;
   void AssignAnew(PartitionId partition) override;
   ParkedSource* parked() override { return this; }
-  Result<ParkedMessages> Begin(PartitionId partition, OwnerEpoch owner, int64_t frontier) override;
+  Result<ParkedMessages> Begin(PartitionId partition, OwnerEpoch owner, int64_t from,
+                               int64_t frontier) override;
   void Read(PartitionId partition, uint32_t most, const std::function<bool(int64_t)>& finished,
             std::vector<RedrivenArrival>& arrivals) override;
   void End(PartitionId) override {}

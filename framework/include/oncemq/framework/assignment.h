@@ -87,7 +87,9 @@ struct CatchUpPlan {
 
 // Everything in [since, start) that no record says otherwise about is finished: reading it again
 // gives the markers back. Refuses where outcomes exist that log and commit cannot tell (rule 4),
-// and reads at most `most` offsets.
-CatchUpPlan PlanCatchUp(const AssignFacts& facts, const LogBounds& log, int64_t most);
+// and reads at most `most` offsets. With `reads_park` the park topic is read first, and
+// tells them.
+CatchUpPlan PlanCatchUp(const AssignFacts& facts, const LogBounds& log, int64_t most,
+                        bool reads_park = false);
 
 }  // namespace oncemq

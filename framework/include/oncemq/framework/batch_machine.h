@@ -83,6 +83,8 @@ enum class RecordKind : uint8_t {
   kRefused,
   kFollows,  // a parked message of its key
   kPassed,   // handled without an id
+  // A copy of a parked message. The topic tells all offsets without a done id (rule 4).
+  kAttached,
   // A redriven message has its record already:
   kRefusedAgain,
   kEnded,    // it is done
@@ -174,8 +176,9 @@ class BatchMachine {
     kRun,   // granted, waits for its handler
     kComplete,
     kJournal,
-    kPassed,  // handled without an id, goes on record beside the refused ones
-    kEnd,     // redriven, and its decided settlement goes on record first
+    kPassed,    // handled without an id, goes on record beside the refused ones
+    kAttached,  // so does a copy of a parked message
+    kEnd,       // redriven, and its decided settlement goes on record first
     kPark,
     kUndo,  // its claim has to be released; the settlement is decided
     kSettled,

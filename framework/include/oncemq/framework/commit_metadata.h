@@ -42,6 +42,24 @@ struct DeathNotes {
   friend bool operator==(const DeathNotes&, const DeathNotes&) = default;
 };
 
+// All refusals of offsets from `from` on are on record in the park topic. `refused` is the count of
+// refusals in the totals of the same commit. After a member without park topics has refused more,
+// the counts differ, and it says nothing.
+struct RefusalsOnRecord {
+  int64_t from = 0;
+  int64_t refused = 0;
+
+  friend bool operator==(const RefusalsOnRecord&, const RefusalsOnRecord&) = default;
+};
+
+// Members of version 1 don't know them.
+struct OptionalFields {
+  std::optional<RefusalsOnRecord> on_record;
+  std::string carried;  // of a newer version, as they were written
+
+  friend bool operator==(const OptionalFields&, const OptionalFields&) = default;
+};
+
 struct CommitMetadata : DeathNotes {
   uint64_t scope = 0;            // stable hash of app / namespace / group / handler
   uint32_t recipe = 1;           // version of the id and key recipe
@@ -64,9 +82,16 @@ struct CommitMetadata : DeathNotes {
   Totals totals;      // of the finished offsets: below the commit, and in the map
   // Of these offsets, by all owners since `since`: calls that may have made an effect twice.
   int64_t uncertain = 0;
-  std::string carried;  // optional fields of a newer version, as they were written
-  OffsetMap map;        // finished above the commit
-  OffsetMap not_done;   // of these, refused or parked: nobody may take their ids for done (rule 4)
+  OptionalFields optional;
+  OffsetMap map;       // finished above the commit
+  OffsetMap not_done;  // of these, refused or parked: nobody may take their ids for done (rule 4)
+
+  int64_t refused() const { return totals.parked + totals.rejected; }
+  // From this offset on all refusals are on record, if the commit says so.
+  std::optional<int64_t> RecordedFrom() const {
+    const auto& record = optional.on_record;
+    return record && record->refused == refused() ? std::optional(record->from) : std::nullopt;
+  }
 
   friend bool operator==(const CommitMetadata&, const CommitMetadata&) = default;
 };
@@ -79,7 +104,7 @@ bool MapFits(const FrontierSnapshot& snapshot, const CommitMetadata& metadata);
 // offsets unfinished.
 void CloseUpSkipped(CommitMetadata& metadata);
 
-// Precondition: MapFits(). Without `uncertain`, `carried` and death notes members of version 1 read
+// Precondition: MapFits(). Without `uncertain`, death notes and `optional` members of version 1 read
 // it, too.
 std::string EncodeCommit(const CommitMetadata& metadata, int64_t offset);
 

@@ -122,7 +122,8 @@ struct RedrivenArrival : Arrival {
 // The messages of a partition in its park topic.
 struct ParkedMessages {
   std::vector<std::pair<uint64_t, uint32_t>> keys;  // hash as in Arrival, and number of messages
-  std::vector<int64_t> offsets;                     // from the frontier on, dropped ones too
+  // Parked, dropped, or copies of such messages. They are not done.
+  std::vector<int64_t> offsets;
 };
 
 // A delivery whose message is to be copied, and then the copy.

@@ -19,6 +19,7 @@ struct StoreRules {
   int64_t catch_up = 0;         // offsets that may be read again
   bool run_incomplete = false;  // where that does not suffice: go on, with copies running again
   bool keeps_claims = true;     // the window knows the begun ids of a former owner
+  bool reads_park = false;      // as of PlanCatchUp
 };
 
 // Sets where to read and to start, and what the store will know then. Errors are incidents: the
