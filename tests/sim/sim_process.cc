@@ -166,7 +166,9 @@ void SimProcess::Assign(int32_t partition, const CommittedPosition& committed,
       world_.incident("more offsets are read again than catch_up allows");
     }
     state.position = facts.read_from;
-    catch_up_->Begin(CoreId(partition), facts);
+    AssignFacts read = facts;
+    read.metadata.skipped = {};  // the list from above only takes room
+    catch_up_->Begin(CoreId(partition), read);
   }
   for (const auto& worker : workers_) {
     world_.sometimes.Count(Situation::kReturnedWhileRunning, worker->Handles(partition));
