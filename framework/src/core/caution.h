@@ -101,6 +101,12 @@ class Caution {
     names_ |= stated.alone.has_value();
     return stated;
   }
+  // A commit has no room for it, beside the full map of an earlier version.
+  void Forget() {
+    notes_ = {};
+    left_.clear();
+    tried_.reset();
+  }
   void Acknowledged(const DeathNotes& stated) {
     const std::optional<int64_t>& alone = stated.alone;
     ONCEMQ_CHECK(!alone || names_, "a message is named before the name is acknowledged");

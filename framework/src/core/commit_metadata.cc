@@ -24,6 +24,9 @@ constexpr uint64_t kMaxOwnerEpoch = uint64_t{1} << 62;
 constexpr int64_t kMaxCount = int64_t{1} << 58;
 constexpr size_t kMaxListed = 1024;  // more than fit
 constexpr size_t kMaxCarried = 512;  // bytes
+// Bytes for what the next commit may have to say of deaths: an end, its bound in `b`, a message that
+// is alone, and one killer.
+constexpr size_t kNotesRoom = 128;
 
 void Field(std::string& out, char name, std::string_view value) {
   out += name;
@@ -302,17 +305,22 @@ std::string Checksum(std::string_view body) {
   return Hex(Crc32c(body)).substr(8);
 }
 
-}  // namespace
-
-size_t MapBudget(const CommitMetadata& metadata) {
+size_t RoomAfter(size_t header) {
   constexpr size_t kFixed = sizeof("w=0123456789abcdef p= m=") + kChecksum +
                             72;  // totals and frontier may grow by a few digits
-  const size_t header = Header(metadata).size() + kFixed;
+  header += kFixed;
   return header >= kMaxCommitMetadata ? 0 : (kMaxCommitMetadata - header) / 4 * 3;
 }
 
+}  // namespace
+
+size_t MapBudget(const CommitMetadata& metadata) {
+  const size_t notes = Notes(metadata).size();
+  return RoomAfter(Header(metadata).size() - notes + std::max(notes, kNotesRoom));
+}
+
 bool MapFits(const FrontierSnapshot& snapshot, const CommitMetadata& metadata) {
-  const size_t room = MapBudget(metadata);
+  const size_t room = RoomAfter(Header(metadata).size());
   return room > 0 && snapshot.map.Encode(snapshot.offset).size() +
                              snapshot.not_done.Encode(snapshot.offset).size() <=
                          room;

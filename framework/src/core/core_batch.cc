@@ -152,8 +152,9 @@ void Core::Impl::ReviewTrial() {
       return false;
     }
     const Lane& lane = lanes_[delivery.lane];
-    return trial_.granted() ? delivery.running
-                            : lane.state == LaneState::kReady && lane.head == message.slot;
+    const bool waits = lane.state == LaneState::kReady && lane.head == message.slot &&
+                       partition.caution.Suspects(delivery.offset, delivery.carried.redriven);
+    return trial_.granted() ? delivery.running : waits;
   };
   if (trial_.has_message() && (!partition.MayAdmit() || !stands(trial_.message()))) {
     trial_.Withdraw();

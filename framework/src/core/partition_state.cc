@@ -450,7 +450,17 @@ std::optional<FrontierSnapshot> PartitionState::SnapshotThatFits(int64_t begun_t
     return snapshot;
   }
   CloseUpSkipped(metadata);
-  return take();
+  auto snapshot = take();
+  for (; !snapshot && !metadata.killers.empty(); snapshot = take()) {
+    metadata.killers.pop_back();
+  }
+  if (!snapshot) {
+    caution.Forget();
+    static_cast<DeathNotes&>(metadata) = {};
+    CallUnclean(metadata.reserved.value_or(0));
+    snapshot = take();
+  }
+  return snapshot;
 }
 
 // What has to be said with the offset is longer than a commit may be.

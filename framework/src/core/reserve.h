@@ -45,7 +45,7 @@ class Reserve {
   // The bound that the commit sent now states. A near one leaves few messages in doubt after a
   // death.
   int64_t State(bool near = false) {
-    ahead_ = near ? kLeast : std::clamp(2 * (taken_ - taken_before_), kLeast, most_);
+    ahead_ = std::clamp(2 * (taken_ - taken_before_), kLeast, near ? kNear : most_);
     const int64_t next = lowest_kept_ == kNone ? taken_ : std::max(taken_, lowest_kept_ + 1);
     stated_ = std::max(stated_, next + ahead_);
     taken_before_ = taken_;
@@ -63,6 +63,7 @@ class Reserve {
 
  private:
   static constexpr int64_t kLeast = 64;  // offsets ahead, of a partition at rest
+  static constexpr int64_t kNear = 1'024;
   static constexpr int64_t kNone = -1;
 
   int64_t most_;

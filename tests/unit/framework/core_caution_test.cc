@@ -109,6 +109,44 @@ TEST_F(CoreCaution, NoHandlerIsCalledBeyondTheBoundAfterAnUncleanEnd) {
   EXPECT_THAT(Offsets(Take()), ElementsAre(200));
 }
 
+// It left no room for what is said of deaths. Better none of that than a partition that stops.
+TEST_F(CoreCaution, TheFullMapOfAnEarlierVersionGoesFirst) {
+  CommitMetadata metadata;
+  metadata.owner_epoch = 1'000;
+  FrontierSnapshot snapshot;
+  for (int64_t offset = 1; MapFits(snapshot, metadata); offset += 3) {
+    metadata.map = snapshot.map;
+    snapshot.map.Append(offset, offset + 1);
+  }
+  Give(0, 0, metadata);
+  Admit(0, 0, "a");
+  const auto items = Take();
+  EXPECT_THAT(Offsets(items), ElementsAre(0));
+  SettleAll(items);
+  After(1'000);
+  const auto commits = Acknowledge();
+  ASSERT_EQ(commits.size(), 1u);
+  EXPECT_EQ(Decode(commits[0]).map, metadata.map) << "its outcomes are counted";
+}
+
+TEST_F(CoreCaution, AFullMapLeavesRoomForADeath) {
+  CommitMetadata metadata;
+  static_cast<DeathNotes&>(metadata) = {.unclean_ends = 1, .cautious_to = 1};
+  metadata.owner_epoch = 1'000;
+  metadata.reserved = 1;
+  CommitMetadata before;  // of the first owner
+  FrontierSnapshot snapshot;
+  for (int64_t offset = 1;
+       snapshot.map.Encode(0).size() + snapshot.not_done.Encode(0).size() <= MapBudget(before);
+       offset += 3) {
+    metadata.map = snapshot.map;
+    snapshot.map.Append(offset, offset + 1);
+  }
+  Give(0, 0, metadata);
+  Admit(0, 0, "a");
+  Try(0);
+}
+
 TEST_F(CoreCaution, ASuspectIsNamedByAnAcknowledgedCommitBeforeItRunsAndIsAloneInTheProcess) {
   GiveCautious(0, 2);
   Give(1);

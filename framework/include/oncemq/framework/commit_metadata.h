@@ -96,7 +96,8 @@ struct CommitMetadata : DeathNotes {
   friend bool operator==(const CommitMetadata&, const CommitMetadata&) = default;
 };
 
-// Bytes that map and not_done may use beside everything else in `metadata`.
+// Bytes that map and not_done may use next to everything else in `metadata`, and next to the death
+// notes of a commit to come. A map from an earlier version may be larger, and still fit.
 size_t MapBudget(const CommitMetadata& metadata);
 bool MapFits(const FrontierSnapshot& snapshot, const CommitMetadata& metadata);
 
