@@ -24,8 +24,8 @@ constexpr uint64_t kMaxOwnerEpoch = uint64_t{1} << 62;
 constexpr int64_t kMaxCount = int64_t{1} << 58;
 constexpr size_t kMaxListed = 1024;  // more than fit
 constexpr size_t kMaxCarried = 512;  // bytes
-// Bytes for what the next commit may have to say of deaths: an end, its bound in `b`, a message that
-// is alone, and one killer.
+// Bytes for a later commit's words about deaths. These are an end, its bound in `b`, a lonely
+// message and one killer.
 constexpr size_t kNotesRoom = 128;
 
 void Field(std::string& out, char name, std::string_view value) {

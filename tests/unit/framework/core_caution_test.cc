@@ -147,6 +147,25 @@ TEST_F(CoreCaution, AFullMapLeavesRoomForADeath) {
   Try(0);
 }
 
+TEST_F(CoreCaution, AFullMapWithoutRoomForANameEndsTheTrial) {
+  CommitMetadata metadata;
+  static_cast<DeathNotes&>(metadata) = {.unclean_ends = 2, .cautious_to = 64};
+  metadata.owner_epoch = 1'000;
+  metadata.reserved = 64;
+  FrontierSnapshot snapshot;
+  for (int64_t offset = 1; MapFits(snapshot, metadata); offset += 3) {
+    metadata.map = snapshot.map;
+    snapshot.map.Append(offset, offset + 1);
+  }
+  Give(0, 0, metadata);
+  EXPECT_EQ(core_.Status(0).cautious_to, 64);
+  Admit(0, 0, "a");
+  EXPECT_THAT(Take(), IsEmpty());
+  EXPECT_EQ(Named(0), std::nullopt);
+  EXPECT_EQ(core_.Status(0).cautious_to, -1);
+  EXPECT_THAT(Offsets(Take()), ElementsAre(0));
+}
+
 TEST_F(CoreCaution, ASuspectIsNamedByAnAcknowledgedCommitBeforeItRunsAndIsAloneInTheProcess) {
   GiveCautious(0, 2);
   Give(1);
