@@ -301,8 +301,8 @@ void Killers(Config& c, Rng& rng) {
   if (rng.Chance(700)) {
     kNextTo[rng.Between(0, std::size(kNextTo) - 1)](c, rng);
   }
-  c.killers = rng.Between(10, 40);
-  c.deaths = 6;  // more than the other deaths of a run
+  c.killers = rng.Between(5, 20);  // each of them costs a minute and more
+  c.deaths = 6;                    // more than the other deaths of a run
   c.journal = 1;
   c.replay = 0;
   c.workers = rng.Between(1, 4);

@@ -117,8 +117,8 @@ void Core::Impl::TakeFrom(PartitionId partition, uint32_t most, MessageBatch& ba
 bool Core::Impl::MayGo(uint32_t lane, BootTime now) {
   const uint32_t slot = lanes_[lane].head;
   const Delivery& head = slab_[slot];
-  if (head.carried.stage == Stage::kApplied) {
-    return true;  // calls no handler
+  if ((!head.alone && !trial_.on()) || head.carried.stage == Stage::kApplied) {
+    return true;  // an owed completion calls no handler
   }
   PartitionState& partition = At(head.partition);
   const bool suspect = head.alone && partition.Current(head.epoch) &&
