@@ -92,6 +92,8 @@ struct Config {
   int64_t placement = static_cast<int64_t>(Placement::kShared);
   int64_t fence = 0;    // the target also checks the ownership fence
   int64_t journal = 1;  // refused messages go into the journal; 0: they stop their partition
+  int64_t park = 0;     // with order by key: they go to the park topic, and are redriven
+  Micros mended_at = 6 * kSecond;  // with park: from then on handlers refuse nothing
   // Limits of the core.
   int64_t in_flight = 256;
   int64_t in_flight_bytes = 1 << 20;
@@ -155,6 +157,7 @@ struct Config {
   int64_t raise_late = 0;    // an ownership is raised after its caller gave up: somebody is fenced
   int64_t journal_lost = 0;  // on record, reply lost
   int64_t journal_refused = 0;  // not on record, and said so
+  int64_t journal_late = 0;     // with park: no reply, on record long after
   int64_t effect_lost = 0;      // the target's reply to the handler is lost
   // Faults at their times; after `faults_until` everything is healed and has `liveness` to drain.
   Micros faults_until = 12 * kSecond;
@@ -190,10 +193,14 @@ enum class Theme : uint8_t {
   kAtomic,      // the same, and the effects are in them
   kAges,        // stores that forget by log time, copies of every age, wrong stamps
   kKillers,     // handlers end their process, next to deaths that are none of their doing
+  kParking,     // refused messages are parked and redriven
   kCount,
 };
 Config ThemeConfig(Theme theme, uint64_t seed);
 
+inline bool Parks(const Config& config) {
+  return config.park != 0;
+}
 inline Order OrderOf(const Config& config) {
   return static_cast<Order>(config.order);
 }
@@ -238,6 +245,9 @@ void EachLaterNumber(ConfigType& c, Visit& visit) {
   visit("waiting_parks", c.waiting_parks);
   visit("deaths", c.deaths);
   visit("killers", c.killers);
+  visit("park", c.park);
+  visit("mended_at", c.mended_at);
+  visit("journal_late", c.journal_late);
 }
 
 // Calls visit(name, value) for every number of the configuration.

@@ -123,5 +123,75 @@ TEST(FailureScenarios, AMessageThatKillsItsProcessIsRefusedAfterDeathsInWhichItW
   EXPECT_GT(killers, 0) << "nothing killed its process: the test is blind";
 }
 
+Config Parking() {
+  Config config;
+  config.park = 1;
+  config.keys = 3;
+  config.workers = 2;
+  config.rejects = 100;
+  config.mended_at = 4 * kSecond;
+  return config;
+}
+
+// Rules 38 to 40, as the checkers judge them.
+TEST(FailureScenarios, TheLaterMessagesOfAParkedKeyFollowItThroughKillAndMove) {
+  Config config = Parking();
+  for (int death = 1; death <= 4; death++) {
+    Strike(config, FaultKind::kCrash, death * 400 * kMilli, 100 * kMilli, death % 2);
+    Strike(config, FaultKind::kRebalance, death * 500 * kMilli);
+  }
+  EXPECT_GT(Met(config, Situation::kFollowed), 0U);
+}
+
+TEST(FailureScenarios, ALateRecordOfAFormerOwnerIsVoidAndNothingIsLost) {
+  Config config = Parking();
+  config.journal_late = 300;
+  config.rejects = 300;
+  // A new owner begins before a late record lands.
+  config.session = 2 * kSecond;
+  config.margin = 500 * kMilli;
+  config.call_timeout = kSecond;
+  for (int death = 1; death <= 6; death++) {
+    Strike(config, FaultKind::kCrash, death * 400 * kMilli, 10 * kMilli, death % 2);
+    Strike(config, FaultKind::kRebalance, death * 500 * kMilli);
+  }
+  EXPECT_GT(Met(config, Situation::kVoidRecord), 0U);
+}
+
+TEST(FailureScenarios, ARedriveThatAKillCutsOffGoesOn) {
+  Config config = Parking();
+  for (int death = 0; death <= 6; death++) {
+    Strike(config, FaultKind::kCrash, config.mended_at + death * 20 * kMilli, 100 * kMilli,
+           death % 2);
+  }
+  EXPECT_GT(Met(config, Situation::kRedriven), 0U);
+}
+
+// Rules 2 and 39: no commit covers a redriven message, so its effect is on the disk before its end
+// is on record.
+TEST(FailureScenarios, TheEffectOfARedrivenMessageSurvivesThePower) {
+  for (const int64_t sync : {0, 1}) {
+    Config config = Parking();
+    config.placement = static_cast<int64_t>(Placement::kPartitionStores);
+    config.level = static_cast<int64_t>(Level::kAtomic);
+    config.sync = sync;
+    config.appended_over = 8 * kSecond;  // of live ones the power takes something
+    config.commit_interval = 800 * kMilli;
+    for (int loss = 1; loss <= 6; loss++) {
+      Strike(config, FaultKind::kPowerLoss, config.mended_at + loss * 30 * kMilli, 100 * kMilli);
+    }
+    EXPECT_GT(Met(config, Situation::kPowerLossTook), 0U);
+  }
+}
+
+TEST(FailureScenarios, MessagesOverTheBudgetAreParkedInTheirOrder) {
+  Config config = Failing();
+  config.park = 1;
+  config.hopeless = 300;
+  config.waiting = 2;
+  config.waiting_parks = 1;
+  EXPECT_GT(Met(config, Situation::kFollowed), 0U);
+}
+
 }  // namespace
 }  // namespace oncemq::sim

@@ -6,16 +6,17 @@
 #include <utility>
 
 #include "oncemq/base/hash.h"
+#include "park_record.h"
 
 namespace oncemq::sim {
 namespace {
 
-constexpr std::array<std::string_view, 35> kOps{
-    "start",   "crash",      "owner",   "reset",     "assign", "raise",   "commit",
-    "answer",  "admit",      "bounds",  "take",      "claim",  "release", "complete",
-    "park",    "restore",    "renew",   "handle",    "effect", "journal", "settle",
-    "gone",    "revoke",     "lost",    "give-back", "stop",   "counts",  "healed",
-    "drained", "open-claim", "refused", "power",     "moved",  "cleaned", "not-read"};
+constexpr std::array<std::string_view, 36> kOps{
+    "start",     "crash",   "owner",    "reset",      "assign",  "raise",      "commit",  "answer",
+    "admit",     "bounds",  "take",     "claim",      "release", "complete",   "park",    "restore",
+    "renew",     "handle",  "effect",   "journal",    "settle",  "gone",       "revoke",  "lost",
+    "give-back", "stop",    "counts",   "healed",     "drained", "open-claim", "refused", "power",
+    "moved",     "cleaned", "not-read", "park-record"};
 constexpr std::array<std::string_view, 4> kPhases{"...", "ok", "refused", ""};
 
 std::string ValueText(const Record& record) {
@@ -40,6 +41,8 @@ std::string ValueText(const Record& record) {
     case Op::kSettle:
       return std::string(ToString(static_cast<DeliveryFate>(record.value))) + " stage " +
              std::to_string(record.aux & kStageMask);
+    case Op::kParkRecord:
+      return std::string(ToString(static_cast<ParkKind>(record.value)));
     case Op::kAnswer:
       return record.value == 0 ? "acknowledged" : record.value == 1 ? "refused" : "unknown";
     default:

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "config.h"  // before kNone, which would be shadowed there
 #include "event_loop.h"
 #include "oncemq/base/token.h"
 #include "oncemq/framework/commit_metadata.h"
@@ -41,22 +42,23 @@ enum class Op : uint8_t {
   kRenew,
   kHandle,   // invoke: `flag` told that it is uncertain; ok: `value` 0 done, 1 retry, 2 reject
   kEffect,   // at the target: `value` 0 accepted, 1 already done, 2 refused for its fence
-  kJournal,  // a refusal is on record
+  kJournal,  // a refusal is on record; in a park topic: `value` ParkKind, fail: it is void
   kSettle,   // `value` DeliveryFate, `aux` bits, see below, `flag` uncertain
   kGone,     // the core gave the message back
   kRevoke,   // `value`: deadline
   kLost,
-  kGiveBack,   // `flag` leaves the group
-  kStop,       // a policy stopped the partition at `offset`
-  kCounts,     // `value`: number in counts
-  kHealed,     // no more faults from here on
-  kDrained,    // everything was finished
-  kOpenClaim,  // at the end: a claim that nobody ended
-  kRefused,    // an assignment that must not start: an incident, for a person
-  kPower,      // a host went down, `value`: it lost something that was written
-  kMoved,      // an operator took a partition's stores away or put older ones back
-  kCleaned,    // the record at `offset` went from the log
-  kNotRead,    // a catch-up goes on without what lies in [`offset`, `value`)
+  kGiveBack,    // `flag` leaves the group
+  kStop,        // a policy stopped the partition at `offset`
+  kCounts,      // `value`: number in counts
+  kHealed,      // no more faults from here on
+  kDrained,     // everything was finished
+  kOpenClaim,   // at the end: a claim that nobody ended
+  kRefused,     // an assignment that must not start: an incident, for a person
+  kPower,       // a host went down, `value`: it lost something that was written
+  kMoved,       // an operator took a partition's stores away or put older ones back
+  kCleaned,     // the record at `offset` went from the log
+  kNotRead,     // a catch-up goes on without what lies in [`offset`, `value`)
+  kParkRecord,  // as kJournal, of what is no entry
 };
 
 enum class Phase : uint8_t { kInvoke, kOk, kFail, kInfo };
@@ -100,6 +102,8 @@ struct DeliveryFacts {
   int32_t key = -1;
   uint32_t bytes = 0;
   uint32_t payload = 0;
+  bool redriven = false;  // from the park topic
+  bool dropped = false;   // and given up
 };
 
 struct CommitFacts {

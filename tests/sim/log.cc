@@ -147,6 +147,10 @@ Log BuildLog(const Config& config) {
   return Builder(config).Build();
 }
 
+uint64_t KeyHash(int32_t key) {
+  return ProcessHash("k" + std::to_string(key));
+}
+
 std::string KeyText(int32_t partition, int32_t key) {
   return std::to_string(partition) + "/" + std::to_string(key);
 }

@@ -43,6 +43,7 @@ struct Log {
 };
 
 Log BuildLog(const Config& config);
+uint64_t KeyHash(int32_t key);
 std::string KeyText(int32_t partition, int32_t key);
 
 }  // namespace oncemq::sim

@@ -82,19 +82,27 @@ void SimProcess::AdmitFrom(int32_t partition) {
   if (!state.in_core || world_.network.IsCut(actor_)) {
     return;
   }
-  // In small batches: the credit counts bytes only up to the last one.
-  const uint32_t credit = core_.Credit(CoreId(partition));
-  const size_t most = std::min<size_t>(credit, kMostAdmitted);
-  const PartitionStatus status = core_.Status(CoreId(partition));
+  uint32_t credit = core_.Credit(CoreId(partition));
+  if (Parks(world_.config) && credit > 0 && !redrives_.Known(partition, core_)) {
+    return;
+  }
   const bool behind = catch_up_ && catch_up_->Busy(CoreId(partition));
   if (behind && credit > 0 &&
-      catch_up_->Waits(CoreId(partition), status.owner_epoch, clock_.Boot(), caught_up_)) {
+      catch_up_->Waits(CoreId(partition), core_.Status(CoreId(partition)).owner_epoch,
+                       clock_.Boot(), caught_up_)) {
     WakeIn(20 * kMilli);
     return DropCaughtUp();
   }
   if (behind && (CatchUpOverdue(partition) || !FollowLogStart(partition))) {
     return;
   }
+  if (Parks(world_.config) && !behind && credit > 0) {
+    AdmitRedriven(partition);
+    credit = core_.Credit(CoreId(partition));
+  }
+  const PartitionStatus status = core_.Status(CoreId(partition));
+  // In small batches: the credit counts bytes only up to the last one.
+  const size_t most = std::min<size_t>(credit, kMostAdmitted);
   arrivals_.clear();
   if (behind) {
     catch_up_->GiveBehind(CoreId(partition), static_cast<uint32_t>(most), arrivals_);
@@ -118,7 +126,9 @@ void SimProcess::AdmitFrom(int32_t partition) {
     WakeIn(50);
   }
   if (!arrivals_.empty()) {
-    NoteAdmitted(partition, status);
+    for (const Arrival& arrival : arrivals_) {
+      NoteAdmitted(*static_cast<SimMessage*>(arrival.message), partition, false);
+    }
     const Load waited = AllThatWaits();
     core_.Admit(CoreId(partition), arrivals_);
     NoteBounds(partition, waited, status.waiting);
@@ -265,29 +275,55 @@ Arrival SimProcess::Read(const LogRecord& record) {
     arrival.fingerprint = 0;
   }
   if (record.key != kNoKey) {
-    arrival.key_hash = ProcessHash("k" + std::to_string(record.key));
+    arrival.key_hash = KeyHash(record.key);
   }
   return arrival;
 }
 
 // A message becomes a delivery when the core gets it.
-void SimProcess::NoteAdmitted(int32_t partition, const PartitionStatus& status) {
-  for (const Arrival& arrival : arrivals_) {
-    auto& message = *static_cast<SimMessage*>(arrival.message);
-    const LogRecord& record = *message.record;
-    message.delivery =
-        world_.history.AddDelivery({actor_, partition, status.epoch, record.offset, record.id,
-                                    record.key, record.bytes, record.payload});
-    world_.history.Append({.time = world_.loop.now(),
-                           .process = actor_,
-                           .op = Op::kAdmit,
-                           .partition = partition,
-                           .epoch = status.epoch,
-                           .offset = record.offset,
-                           .delivery = message.delivery,
-                           .id = record.id,
-                           .owner_epoch = status.owner_epoch});
+void SimProcess::NoteAdmitted(SimMessage& message, int32_t partition, bool dropped) {
+  const PartitionStatus status = core_.Status(CoreId(partition));
+  const LogRecord& record = *message.record;
+  message.delivery = world_.history.AddDelivery({actor_, partition, status.epoch, record.offset,
+                                                 record.id, record.key, record.bytes,
+                                                 record.payload, message.redriven != 0, dropped});
+  world_.history.Append({.time = world_.loop.now(),
+                         .process = actor_,
+                         .op = Op::kAdmit,
+                         .flag = message.redriven != 0,
+                         .partition = partition,
+                         .epoch = status.epoch,
+                         .offset = record.offset,
+                         .delivery = message.delivery,
+                         .id = record.id,
+                         .owner_epoch = status.owner_epoch});
+}
+
+// In pieces, so that live messages go on between them.
+void SimProcess::AdmitRedriven(int32_t partition) {
+  const PartitionLog& log = world_.log.partitions[static_cast<size_t>(partition)];
+  const auto most = std::min<size_t>(core_.Credit(CoreId(partition)),
+                                     static_cast<size_t>(rng_.Between(1, kMostAdmitted)));
+  std::vector<SimRedrives::Due> due;
+  redrives_.Read(partition, most, core_, due);
+  if (due.empty()) {
+    return;
   }
+  std::vector<RedrivenArrival> arrivals;
+  for (const SimRedrives::Due& one : due) {
+    RedrivenArrival& arrival = arrivals.emplace_back();
+    static_cast<Arrival&>(arrival) = Read(log.records[log.Find(one.offset)]);
+    arrival.drop = one.drop;
+    arrival.first = one.first;
+    arrival.called = one.called;
+    auto& message = *static_cast<SimMessage*>(arrival.message);
+    message.redriven = one.owner;
+    NoteAdmitted(message, partition, one.drop);
+  }
+  const Load waited = AllThatWaits();
+  const int64_t waited_here = core_.Status(CoreId(partition)).waiting;
+  core_.AdmitRedriven(CoreId(partition), arrivals);
+  NoteBounds(partition, waited, waited_here);
 }
 
 void SimProcess::EndCatchUp(int32_t partition) {
@@ -376,7 +412,12 @@ void SimProcess::ReleaseMessages() {
   released_.clear();
   core_.TakeReleased(released_);
   for (void* released : released_) {
-    const uint32_t delivery = static_cast<const SimMessage*>(released)->delivery;
+    const auto& message = *static_cast<const SimMessage*>(released);
+    const uint32_t delivery = message.delivery;
+    if (message.redriven != 0) {
+      const DeliveryFacts& facts = world_.history.delivery(delivery);
+      redrives_.TakeBack(facts.partition, facts.offset, message.redriven);
+    }
     world_.history.Append(
         {.time = world_.loop.now(), .process = actor_, .op = Op::kGone, .delivery = delivery});
     messages_.erase(released);

@@ -38,7 +38,7 @@ CoreOptions OptionsOf(const Config& c) {
           .store_retry = microseconds(c.store_retry),
           .relies_on_map = c.pass != 0 || (LevelOf(c) == Level::kOpaque && !MarkersGoAlong(c)),
           .suspects = NamesSuspects(c),
-          .refusals = {.deaths = static_cast<uint32_t>(c.deaths)},
+          .refusals = {.parks = Parks(c), .deaths = static_cast<uint32_t>(c.deaths)},
           .scope = {kScope}};
 }
 
@@ -54,6 +54,7 @@ SimProcess::SimProcess(ActorId actor, Surroundings& world, const ProcessClock& c
       rng_(static_cast<uint64_t>(world.config.seed) * 31 + actor, "process"),
       core_(OptionsOf(world.config)),
       member_(actor, world, *this),
+      redrives_(actor, world, [this] { WakeIn(1); }),
       partitions_(world.log.partitions.size()) {
   const bool may_be_blind =
       PlacementOf(world.config) == Placement::kPerProcess || HasStores(world.config);
@@ -251,6 +252,7 @@ void SimProcess::Lose(int32_t partition) {
     return;
   }
   state.in_core = false;
+  redrives_.End(partition);
   EndCatchUp(partition);
   Note(Op::kLost, partition);
   for (const auto& worker : workers_) {
@@ -292,7 +294,7 @@ bool SimProcess::Quiet(int32_t partition) const {
     return status.counts.open == 0;
   }
   if (state.stopped) {
-    return core_.load().running == 0;
+    return core_.load().running == 0 && status.counts.open == 0;
   }
   return status.counts.open == 0 && status.committed == status.frontier;
 }

@@ -19,6 +19,7 @@
 #include "oncemq/framework/core.h"
 #include "process_clock.h"
 #include "sim_member.h"
+#include "sim_redrives.h"
 #include "sim_worker.h"
 #include "surroundings.h"
 #include "window_stores.h"
@@ -34,6 +35,7 @@ struct SimMessage {
   const LogRecord* record = nullptr;
   uint32_t delivery = kNone;  // from its admission on
   std::string id;
+  OwnerEpoch redriven = 0;  // by that owner; 0: it is not
 };
 
 class SimProcess final : public MemberShell {
@@ -62,6 +64,7 @@ class SimProcess final : public MemberShell {
   void Settled(SimWorker& worker);
   void Settle(std::span<const uint32_t> deliveries, std::span<Settlement> settlements);
   bool Stale(const DeliveryFacts& delivery) const;
+  SimRedrives& redrives() { return redrives_; }
 
  private:
   struct Partition {
@@ -113,7 +116,8 @@ class SimProcess final : public MemberShell {
   void StopIncomplete(int32_t partition);
   void Refused(int32_t partition, int64_t at);
   Arrival Read(const LogRecord& record);
-  void NoteAdmitted(int32_t partition, const PartitionStatus& status);
+  void AdmitRedriven(int32_t partition);
+  void NoteAdmitted(SimMessage& message, int32_t partition, bool dropped);
   void EndCatchUp(int32_t partition);
   void DropCaughtUp();
   void TakeBatches();
@@ -141,6 +145,7 @@ class SimProcess final : public MemberShell {
   Rng rng_;
   Core core_;
   SimMember member_;
+  SimRedrives redrives_;
   std::vector<std::unique_ptr<SimWorker>> workers_;
   std::vector<Partition> partitions_;
   std::map<void*, std::unique_ptr<SimMessage>> messages_;  // read, and not released

@@ -168,6 +168,7 @@ void SimProcess::Do(const GiveBackAction& action) {
   world_.sometimes.Count(Situation::kLeaveGroup, action.leave_group);
   world_.sometimes.Count(Situation::kDrainedInTime, !action.leave_group);
   state.in_core = false;
+  redrives_.End(partition);
   EndCatchUp(partition);
   if (stores_) {
     CloseStore(partition);

@@ -261,13 +261,15 @@ Status SimStores::Announce(std::span<const Announcement> announcements) {
     if (!store || *store == nullptr) {
       return store ? kNotOpen : store.error();
     }
-    (*store)->Stage([from = one.from, to = one.to, offset = one.offset,
-                     metadata = std::string(one.metadata)](StoreState& state) {
-      state.from = from;
-      state.to = to;
-      state.offset = offset;
-      state.metadata = metadata;
-    });
+    if (one.commits) {
+      (*store)->Stage([from = one.from, to = one.to, offset = one.offset,
+                       metadata = std::string(one.metadata)](StoreState& state) {
+        state.from = from;
+        state.to = to;
+        state.offset = offset;
+        state.metadata = metadata;
+      });
+    }
     (*store)->Write(tools_.config.sync != static_cast<int64_t>(Sync::kNever));
   }
   return {};

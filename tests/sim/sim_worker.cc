@@ -12,7 +12,9 @@ namespace {
 BatchPolicy PolicyOf(const Config& config) {
   return {.level = LevelOf(config),
           .window = PlacementOf(config) != Placement::kNone,
-          .reject = config.journal != 0 ? RejectPolicy::kJournal : RejectPolicy::kStop,
+          .reject = Parks(config)         ? RejectPolicy::kPark
+                    : config.journal != 0 ? RejectPolicy::kJournal
+                                          : RejectPolicy::kStop,
           .store_retry = microseconds(config.store_retry),
           .retry = {.first = milliseconds(20),
                     .most = milliseconds(1000),
@@ -191,16 +193,64 @@ void SimWorker::NoteClaims() {
 }
 
 void SimWorker::Journal() {
+  world_.sometimes.Count(Situation::kRejectJournaled);
+  if (Parks(world_.config)) {
+    return Park();
+  }
   std::vector<uint32_t> deliveries;
   for (const JournalEntry& entry : machine_.journal_entries()) {
     deliveries.push_back(static_cast<const SimMessage*>(entry.item->message)->delivery);
   }
-  world_.sometimes.Count(Situation::kRejectJournaled);
   world_.journal.Write(actor_, std::move(deliveries), Inside(BatchStep::kJournal),
                        [this](const Status& status, uint64_t first) {
                          machine_.Journaled(status, first);
                          Later();
                        });
+}
+
+// As of PersistEnds() in the runtime.
+Status SimWorker::PersistEnds() {
+  for (const JournalEntry& entry : machine_.journal_entries()) {
+    if (entry.kind == RecordKind::kEnded) {
+      const Coordinates& at = entry.item->at;
+      const Announcement kept{.source = at.source, .partition = at.partition, .commits = false};
+      return window_->engine().Announce({&kept, 1});
+    }
+  }
+  return {};
+}
+
+void SimWorker::Park() {
+  if (const Status kept = PersistEnds(); !kept) {
+    machine_.Journaled(kept, 0);
+    return Later();
+  }
+  std::vector<SimParkRecord> records;
+  int32_t partition = 0;
+  for (const JournalEntry& entry : machine_.journal_entries()) {
+    const uint32_t delivery = static_cast<const SimMessage*>(entry.item->message)->delivery;
+    const DeliveryFacts& facts = world_.history.delivery(delivery);
+    partition = facts.partition;
+    SimParkRecord& one = records.emplace_back();
+    one.record = {.kind = ParkKindOf(entry.kind),
+                  .offset = facts.offset,
+                  .owner = process_.redrives().BegunAs(partition, entry.item->owner_epoch),
+                  .first = entry.item->first,
+                  .attempts = entry.attempts,
+                  .why = std::string(entry.why)};
+    if (facts.key != kNoKey) {
+      one.key = KeyHash(facts.key);
+    }
+    one.delivery = delivery;
+  }
+  world_.park.Write(actor_, partition, std::move(records), Inside(BatchStep::kJournal),
+                    [this, partition](const Status& status, int64_t last) {
+                      if (status) {
+                        process_.redrives().Recorded(partition, last);
+                      }
+                      machine_.Journaled(status, 0);
+                      Later();
+                    });
 }
 
 void SimWorker::Handle() {
@@ -251,13 +301,15 @@ void SimWorker::Attempt(const Grant& grant) {
   if (script.time >= world_.config.slow_time && rng_.Chance(500)) {
     SettleOthersLater(script.time / 4);
   }
-  const bool fails = world_.calls[facts.id]++ < script.failures;
+  const bool mended = world_.Mended();
+  const bool fails = world_.calls[facts.id]++ < script.failures && !mended;
+  const bool rejects = script.end == Script::End::kReject && !mended;
   world_.handled[{grant.token.process, grant.token.attempt}] = handling_;
   if (effects_ != nullptr) {
     Outcome outcome = Done{"r"};
     if (fails) {
       outcome = Retry{};
-    } else if (script.end == Script::End::kReject) {
+    } else if (rejects) {
       outcome = Reject{"as scripted"};
     }
     effects_->Begin();
@@ -270,7 +322,7 @@ void SimWorker::Attempt(const Grant& grant) {
     }
     return Finish(script.time, retry);
   }
-  if (script.end == Script::End::kReject) {
+  if (rejects) {
     return Finish(script.time, Reject{"as scripted"});
   }
   if (world_.config.fence != 0 && !world_.target.InstallFence(facts, owner_epoch_)) {

@@ -43,6 +43,8 @@ class SimWorker {
   void CallWindow(BatchStep step);
   void NoteClaims();
   void Journal();
+  void Park();
+  Status PersistEnds();
   void Handle();
   void Attempt(const Grant& grant);
   void SettleOthersLater(Micros delay);

@@ -57,7 +57,11 @@ constexpr std::string_view kNames[] = {"claim in flight",
                                        "catch-up asked again",
                                        "a replay waited",
                                        "a replay ran",
-                                       "a repeated effect of another process told"};
+                                       "a repeated effect of another process told",
+                                       "parked behind an earlier one",
+                                       "redriven",
+                                       "refused again",
+                                       "dropped"};
 constexpr std::string_view kStoreNames[] = {"store held by another process",
                                             "store opened again after a failed write",
                                             "power loss took something",
@@ -82,7 +86,8 @@ constexpr std::string_view kStoreNames[] = {"store held by another process",
                                             "a catch-up took too long",
                                             "died while ids were forgotten",
                                             "refused: the store of somebody else",
-                                            "passed a hole at the end"};
+                                            "passed a hole at the end",
+                                            "void record of a former owner"};
 static_assert(std::size(kStoreNames) == static_cast<size_t>(Situation::kCount) -
                                             static_cast<size_t>(Situation::kFirstOfStores));
 static_assert(std::size(kNames) == static_cast<size_t>(Situation::kCrashAtStep));

@@ -67,12 +67,16 @@ enum class Situation : uint8_t {
   kReplayWaited,  // a reader without ownership found the id held
   kReplayRan,
   kRepetitionReported,  // an owner repeated an effect of another process, and was told
+  kFollowed,            // a message is parked because an earlier one of its key is
+  kRedriven,            // a redriven message ran
+  kRefusedAgain,        // and was refused again
+  kDropped,             // or given up
   kCrashAtStep,         // one for each of the eight steps
   kCrashAtStepLast = kCrashAtStep + 7,
   kCrashInStep,  // likewise, of the seven that call somebody
   kCrashInStepLast = kCrashInStep + 6,
   kCrashInDrain,
-  // Of stores on disk; the swarm has none.
+  // Of stores on disk, which the swarm does not have, and the last, which is rare there.
   kStoreHeld,              // another process had it open
   kStoreReopened,          // after a write that failed
   kPowerLossTook,          // something that was not synced
@@ -98,6 +102,7 @@ enum class Situation : uint8_t {
   kDiedForgetting,         // between two steps of forgetting
   kStoreOfOthers,          // refused: the store belongs to somebody else
   kHolePassed,             // aborted messages alone stood at the end of what was read
+  kVoidRecord,             // a former owner's record of a parked message came too late
   kCount,
   kFirstOfStores = kStoreHeld,
 };

@@ -56,6 +56,9 @@ Script ScriptOf(const Config& config, uint32_t id) {
 }
 
 bool EndsRefused(const Config& config, uint32_t id) {
+  if (Parks(config)) {
+    return false;  // it is redriven
+  }
   const Script script = ScriptOf(config, id);
   return script.end != Script::End::kDone || script.failures == UINT32_MAX;
 }

@@ -17,6 +17,7 @@
 #include "oncemq/framework/batch_machine.h"
 #include "rng.h"
 #include "sim_broker.h"
+#include "sim_park.h"
 #include "sim_target.h"
 #include "sim_window.h"
 #include "sometimes.h"
@@ -95,8 +96,11 @@ struct Surroundings {
   SimTarget& target;
   Network& network;
   SimJournal& journal;
+  SimPark& park;
   std::vector<uint32_t>& calls;  // handler calls of each id so far
   bool healed = false;           // no more faults
+  // Whether handlers refuse nothing any more.
+  bool Mended() const { return Parks(config) && (healed || loop.now() >= config.mended_at); }
   // The delivery that a token was claimed for, once its handler is called.
   std::map<std::pair<uint64_t, uint64_t>, uint32_t> handled = {};
   // True: the process dies here; its code returns at once and touches nothing.

@@ -155,6 +155,13 @@ void Beyond(Rng& rng, Config& c) {
   c.pass = c.malformed > 0 && rng.Chance(500);
   c.waiting = Pick(rng, {1, 8, 64});
   c.waiting_bytes = Pick(rng, {500, 1 << 20});
+  if (OrderOf(c) == Order::kKey && PlacementOf(c) == Placement::kShared &&
+      c.remember == kForgetsNothing && rng.Chance(200)) {
+    c.park = 1;
+    c.attempts = rng.Between(1, 4);
+    c.waiting_parks = rng.Chance(500);
+    c.journal_late = Rate(rng, 300, 100);
+  }
 }
 
 }  // namespace

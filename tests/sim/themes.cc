@@ -309,6 +309,29 @@ void Killers(Config& c, Rng& rng) {
   Add(c, rng, FaultKind::kRebalance, 6, 0, 0);
 }
 
+void Parking(Config& c, Rng& rng) {
+  Share(c);
+  c.order = static_cast<int64_t>(Order::kKey);
+  c.park = 1;
+  c.rejects = rng.Between(20, 200);
+  c.malformed = rng.Chance(300) ? 30 : 0;
+  c.pass = rng.Chance(300);
+  c.keys = rng.Between(2, 8);
+  c.copies = rng.Chance(500) ? 300 : 0;
+  c.hopeless = rng.Chance(300) ? 100 : 0;
+  c.attempts = rng.Between(1, 4);
+  c.waiting_parks = rng.Chance(500);
+  c.remember = kForgetsNothing;
+  c.replay = 0;
+  const int64_t most = rng.Chance(500) ? 100 : 0;
+  c.journal_lost = c.journal_refused = c.journal_late = most;
+  Add(c, rng, FaultKind::kCrash, 3, kMilli, kSecond);
+  Add(c, rng, FaultKind::kCrashInStep, 2, 5, 6);
+  Add(c, rng, FaultKind::kCrashAtStep, 2, 4, 6);
+  Add(c, rng, FaultKind::kRebalance, 4, 0, 0);
+  Add(c, rng, FaultKind::kPause, 3, 100 * kMilli, 10 * kSecond);
+}
+
 }  // namespace
 
 Config ThemeConfig(Theme theme, uint64_t seed) {
@@ -319,11 +342,18 @@ Config ThemeConfig(Theme theme, uint64_t seed) {
   constexpr void (*kThemes[])(Config&, Rng&) = {
       Doubt,    Rebalances, Rewinds,    Zombies, Commits, Carried,    Copies,
       Refusals, LongRuns,   TinyLimits, Resets,  Fencing, Forgetting, CatchingUp,
-      Replay,   Clocks,     Local,      Atomic,  Ages,    Killers};
+      Replay,   Clocks,     Local,      Atomic,  Ages,    Killers,    Parking};
   static_assert(std::size(kThemes) == static_cast<size_t>(Theme::kCount));
   kThemes[static_cast<size_t>(theme)](config, rng);
   if (PlacementOf(config) != Placement::kShared) {
     config.crossing = config.rekeyed = 0;
+  }
+  const bool moved = std::ranges::any_of(config.faults, [](const Fault& fault) {
+    return fault.kind == FaultKind::kPutBack || fault.kind == FaultKind::kRemove;
+  });
+  if (config.hosts != 0 || moved) {
+    // Such a store does not learn of a redriven id (docs/failures.md, Limits).
+    config.park = config.attempts = config.waiting_parks = 0;
   }
   if (config.crossing > 0 && config.slow > 0) {
     config.renew = 1;

@@ -22,6 +22,8 @@ std::vector<Situation> Needed(Theme theme) {
               kSpoiled,         kEffectsTogether,    kFencedCompletion, kEffectsGone};
     case Theme::kAges:
       return {kAged, kAgedCopyRan, kFreshCopyKnown, kFirstIsNeverOld, kDiedForgetting};
+    case Theme::kParking:
+      return {kFollowed, kVoidRecord, kRedriven, kRefusedAgain, kDropped};
     default:
       return {};
   }
@@ -45,10 +47,10 @@ TEST_P(Themes, EverySeedKeepsEveryPromise) {
 }
 
 std::string NameOf(const testing::TestParamInfo<Theme>& info) {
-  constexpr const char* kNames[] = {"Doubt",   "Rebalances", "Rewinds",    "Zombies",  "Commits",
-                                    "Carried", "Copies",     "Refusals",   "LongRuns", "TinyLimits",
-                                    "Resets",  "Fencing",    "Forgetting", "CatchUp",  "Replay",
-                                    "Clocks",  "Local",      "Atomic",     "Ages",     "Killers"};
+  constexpr const char* kNames[] = {
+      "Doubt",    "Rebalances", "Rewinds",    "Zombies", "Commits", "Carried",    "Copies",
+      "Refusals", "LongRuns",   "TinyLimits", "Resets",  "Fencing", "Forgetting", "CatchUp",
+      "Replay",   "Clocks",     "Local",      "Atomic",  "Ages",    "Killers",    "Parking"};
   return kNames[static_cast<size_t>(info.param)];
 }
 
@@ -59,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(Of, Themes,
                                          Theme::kTinyLimits, Theme::kResets, Theme::kFencing,
                                          Theme::kForgetting, Theme::kCatchUp, Theme::kReplay,
                                          Theme::kClocks, Theme::kLocal, Theme::kAtomic,
-                                         Theme::kAges, Theme::kKillers),
+                                         Theme::kAges, Theme::kKillers, Theme::kParking),
                          NameOf);
 
 }  // namespace

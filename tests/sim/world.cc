@@ -33,6 +33,7 @@ World::World(const Config& config)
       target_(config_, loop_, history_),
       network_(config_, loop_),
       journal_(config_, loop_, history_),
+      park_(config_, log_, loop_, history_, sometimes_),
       calls_(log_.ids.size(), 0),
       surroundings_{.config = config_,
                     .log = log_,
@@ -43,6 +44,7 @@ World::World(const Config& config)
                     .target = target_,
                     .network = network_,
                     .journal = journal_,
+                    .park = park_,
                     .calls = calls_},
       slots_(static_cast<size_t>(config.processes)) {
   SeedProcessHash(static_cast<uint64_t>(config.seed));
@@ -241,7 +243,7 @@ bool World::Drained() const {
     const int64_t last = log.records.empty() ? log.start : log.records.back().offset + 1;
     const auto partition = static_cast<int32_t>(p);
     const CommittedPosition committed = broker_.Committed(partition);
-    bool done = committed.offset && *committed.offset >= last;
+    bool done = committed.offset && *committed.offset >= last && park_.Empty(partition);
     bool assigned = false;
     for (const Slot& slot : slots_) {
       if (slot.process == nullptr || !slot.process->Quiet(partition)) {
@@ -276,6 +278,9 @@ RunResult World::Run() {
   if (config_.replay > 0 && shared_window_ != nullptr) {
     replay_ = std::make_unique<SimReplay>(next_actor_++, surroundings_, shared_window_);
     replay_->Start();
+  }
+  if (Parks(config_)) {
+    park_.StartTool();
   }
   for (const Fault& fault : config_.faults) {
     if (fault.event < 0) {

@@ -80,6 +80,7 @@ class World {
   SimTarget target_;
   Network network_;
   SimJournal journal_;
+  SimPark park_;
   std::vector<uint32_t> calls_;
   SimWindow::IdNumbers id_numbers_;
   std::shared_ptr<SimWindow> shared_window_;

@@ -227,6 +227,7 @@ void World::Heal() {
   surroundings_.healed = true;
   armed_.clear();
   journal_.Heal();
+  park_.Heal();
   if (shared_window_ != nullptr) {
     shared_window_->DownUntil(0);
     shared_window_->Heal();

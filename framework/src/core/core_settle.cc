@@ -221,12 +221,12 @@ void Core::Impl::EndBatch(uint32_t index, BootTime now) {
   const auto gone = [&](uint32_t slot) {
     Delivery& delivery = slab_[slot];
     PartitionState& partition = At(delivery.partition);
+    const bool owed = delivery.carried.stage == Stage::kApplied;
     // Put back by the batch after its assignment ended: somebody else's now.
-    const bool stale =
-        !partition.Current(delivery.epoch) && delivery.carried.stage != Stage::kApplied;
-    const bool given_up = partition.GivesUpQueued() && delivery.carried.stage != Stage::kApplied;
+    const bool stale = !partition.Current(delivery.epoch);
     const bool redrive_ends = lane.redrive_ends && delivery.carried.redriven;
-    if (!delivery.finished && !stale && !given_up && !redrive_ends) {
+    const bool leaves = !owed && (stale || partition.GivesUpQueued() || redrive_ends);
+    if (!delivery.finished && !leaves) {
       return false;
     }
     if (!delivery.finished) {

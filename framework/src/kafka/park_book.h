@@ -56,8 +56,8 @@ class ParkBook {
     bool cancelled = false;             // a redrive, and messages may be in hand still
   };
 
-  // Keeps offsets for an owner who reads them again. From `from` on those of dropped messages and of
-  // copies, from `frontier` on those done with another body, too.
+  // Keeps offsets that an owner reads again. Dropped messages and copies count from `from` on,
+  // messages done with another body from `frontier` on.
   void KeepOver(int64_t from, int64_t frontier) {
     over_from_ = from;
     edited_from_ = frontier;

@@ -5,6 +5,7 @@
 
 #include "../surroundings.h"
 #include "checker.h"
+#include "park_record.h"
 
 namespace oncemq::sim {
 namespace {
@@ -31,6 +32,11 @@ class Bank final : public Checker {
           }
         }
         break;
+      case Op::kParkRecord:
+        if (record.value == static_cast<int64_t>(ParkKind::kDropped)) {
+          dropped_.insert(record.id);
+        }
+        break;
       case Op::kStop:
       case Op::kReset:
         complete_ = false;  // a policy or an operator has left something out
@@ -53,7 +59,8 @@ class Bank final : public Checker {
       if (Passes(evidence_.config, id) && !rejected && !passed_.contains(id)) {
         Broken("transfer " + std::to_string(id) + ", which has no id, was never booked");
       }
-      const bool refused = IsMalformed(evidence_.config, id) || rejected;
+      const bool given_up = dropped_.contains(id) && !rows_.contains(id);
+      const bool refused = IsMalformed(evidence_.config, id) || rejected || given_up;
       if (!refused) {
         Book(id, wanted);
       }
@@ -77,6 +84,7 @@ class Bank final : public Checker {
   std::map<uint32_t, int64_t> balances_;
   std::set<uint32_t> rows_;
   std::set<uint32_t> passed_;
+  std::set<uint32_t> dropped_;
   bool complete_ = true;
   bool drained_ = false;
 };

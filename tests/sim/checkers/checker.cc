@@ -17,10 +17,10 @@ std::vector<Violation> Checker::Judge() {
 std::vector<Violation> JudgeAll(const Evidence& evidence) {
   std::vector<Violation> all;
   for (const auto make :
-       {MakeCommits, MakeOutcomes, MakeOwnership, MakeAccounting, MakeEffects, MakeRepetitions,
-        MakeKeyOrder, MakeFences, MakeBank, MakeRunningIds, MakeWaiting, MakeWindowBounds,
-        MakeCatchUp, MakeBounds, MakeStoreKnowledge, MakeStoreLedger, MakeStoreMemory, MakeLiveness,
-        MakeSituations}) {
+       {MakeCommits,        MakeOutcomes,     MakeOwnership,   MakeAccounting, MakeEffects,
+        MakeRepetitions,    MakeKeyOrder,     MakeFences,      MakeBank,       MakeRunningIds,
+        MakeWaiting,        MakeWindowBounds, MakeCatchUp,     MakeBounds,     MakeParked,
+        MakeStoreKnowledge, MakeStoreLedger,  MakeStoreMemory, MakeLiveness,   MakeSituations}) {
     for (Violation& violation : make(evidence)->Judge()) {
       all.push_back(std::move(violation));
     }

@@ -89,6 +89,8 @@ std::unique_ptr<Checker> MakeCatchUp(const Evidence& evidence);
 // The order of persistence and rules 15, 16, 18, in outcomes.cc: nothing is final before it is on
 // record.
 std::unique_ptr<Checker> MakeOutcomes(const Evidence& evidence);
+// Rules 38 to 40, in parked.cc: a parked message is in one place, and later ones of its key wait.
+std::unique_ptr<Checker> MakeParked(const Evidence& evidence);
 // Rule 14, in running_ids.cc: one id runs in one place of a process at a time.
 std::unique_ptr<Checker> MakeRunningIds(const Evidence& evidence);
 // Rule 17, in waiting.cc: a message that waits holds no claim.

@@ -30,7 +30,9 @@ class Commits final : public Checker {
         }
         break;
       case Op::kJournal:
-        settled_.insert(record.id);
+        if (record.phase == Phase::kOk) {
+          settled_.insert(record.id);
+        }
         break;
       case Op::kCommit:
         if (record.phase == Phase::kInvoke) {

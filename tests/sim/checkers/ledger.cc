@@ -33,6 +33,9 @@ void Ledgers::See(const Record& record) {
       }
       break;
     case Op::kAdmit: {
+      if (history_.delivery(record.delivery).redriven) {
+        break;  // no commit waits for it
+      }
       auto& ledger = ledgers_[{record.process, record.partition}];
       // What a rewound source delivers again is bounded by the credit, not by the span.
       if (ledger.offsets.try_emplace(record.offset, AssignmentLedger::Offset{record.delivery, {}})
@@ -47,7 +50,8 @@ void Ledgers::See(const Record& record) {
         break;
       }
       finished_[record.delivery] = true;
-      if (ledger.epoch != record.epoch || ledger.ended) {
+      const bool redriven = history_.delivery(record.delivery).redriven;
+      if (ledger.epoch != record.epoch || ledger.ended || redriven) {
         break;
       }
       auto& offset = ledger.offsets[record.offset];

@@ -57,7 +57,7 @@ class Outcomes final : public Checker {
         }
         break;
       case Op::kJournal:
-        journaled_.insert(record.id);
+        journaled_.insert(record.id);  // a void one, too: no commit may rest on it, as I3 says
         break;
       case Op::kHandle:
         Handle(record);
@@ -128,6 +128,9 @@ class Outcomes final : public Checker {
   }
 
   void Settle(const Record& record) {
+    if (evidence_.history.delivery(record.delivery).dropped) {
+      return;  // by a person, whatever is known of its id
+    }
     const std::string who = "d" + std::to_string(record.delivery) + " (id " +
                             std::to_string(record.id) + ") ended as " +
                             std::string(ToString(FateOf(record)));
@@ -154,6 +157,7 @@ class Outcomes final : public Checker {
         }
         break;
       case DeliveryFate::kRejected:
+      case DeliveryFate::kParked:
         if (!journaled_.contains(record.id)) {
           Broken(who + ", but no refusal of it is in the journal");
         }

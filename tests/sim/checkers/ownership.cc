@@ -105,6 +105,7 @@ class Ownership final : public Checker {
     const auto named = [&](uint32_t delivery) {
       const DeliveryFacts& facts = evidence_.history.delivery(delivery);
       return facts.process != record.process || facts.partition != record.partition ||
+             facts.redriven ||  // no commit speaks of it
              std::find(metadata.abandoned.begin(), metadata.abandoned.end(), facts.offset) !=
                  metadata.abandoned.end();
     };

@@ -57,6 +57,9 @@ class Situations final : public Checker {
   void Count(Situation situation, bool when) { evidence_.sometimes.Count(situation, when); }
 
   void Admit(const Record& record) {
+    if (evidence_.history.delivery(record.delivery).redriven) {
+      return;
+    }
     const AssignmentLedger* ledger = ledgers_.Find(record.process, record.partition);
     const bool again = ledger != nullptr && ledger->Seen(record.offset);
     Count(Situation::kRewound, again);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "checker.h"
@@ -54,6 +55,8 @@ class StoreMemory final : public Checker {
       Finished(store, record);
     } else if (record.op == Op::kClaim && ok) {
       Claimed(store, record);
+    } else if (record.op == Op::kClaim && evidence_.history.delivery(record.delivery).redriven) {
+      redriven_.insert(record.token);
     }
   }
 
@@ -135,7 +138,10 @@ class StoreMemory final : public Checker {
     }
     const Micros age = At(record).stamp - *known;
     const Micros window = evidence_.config.remember_for;
-    const bool behind = window > 0 && (age > window || evidence_.config.stamps > 0);
+    // It has waited in its topic while the log went on, at most to the present.
+    const Micros at_redrive = redriven_.contains(record.token) ? record.time - *known : age;
+    const bool behind =
+        window > 0 && (std::max(age, at_redrive) > window || evidence_.config.stamps > 0);
     if (answer == ClaimVerdict::kGranted && !behind) {
       Broken("id " + std::to_string(record.id) + " of p" + std::to_string(record.partition) +
              " is granted again, " + std::to_string(age / kMilli) +
@@ -154,6 +160,7 @@ class StoreMemory final : public Checker {
   }
 
   std::vector<Store> stores_;
+  std::set<Token> redriven_;  // claims of such messages
 };
 
 }  // namespace

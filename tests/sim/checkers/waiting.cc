@@ -34,6 +34,11 @@ class Waiting final : public Checker {
           Forget(record.token);
         }
         break;
+      case Op::kRestore:
+        if (const auto claim = by_id_.find(IdOf(record)); made && claim != by_id_.end()) {
+          Forget(claim->second);  // the commit calls it finished
+        }
+        break;
       case Op::kSettle:
         if (!IsFinal(record) && StageOf(record) == Stage::kFresh) {
           Settle(record);
@@ -45,10 +50,14 @@ class Waiting final : public Checker {
   }
 
  private:
+  std::pair<ActorId, uint32_t> IdOf(const Record& record) const {
+    return {Shared() ? kWorld : record.process, record.id};
+  }
+
   void Grant(const Record& record) {
     const Token token = record.token;
     // A takeover ends the claim that was there.
-    const std::pair<ActorId, uint32_t> id{Shared() ? kWorld : record.process, record.id};
+    const auto id = IdOf(record);
     if (const auto before = by_id_.find(id); before != by_id_.end() && before->second != token) {
       Forget(before->second);
     }

@@ -41,12 +41,13 @@ class CoreParked : public CoreHarness {
     }
     core_.AdmitRedriven(0, arrivals);
   }
-  void SettleRedriven(const BatchItem& item, DeliveryFate fate) {
+  void SettleRedriven(const BatchItem& item, DeliveryFate fate, Stage stage = Stage::kFresh) {
     Settlement settlement;
     settlement.slot = item.slot;
     settlement.ticket = item.ticket;
     settlement.redriven = item.redriven;
     settlement.fate = fate;
+    settlement.stage = stage;
     Settle(settlement);
   }
 
@@ -230,6 +231,19 @@ TEST_F(CoreParked, OneThatIsRefusedAgainTakesTheOthersOfItsKeyAlong) {
   SettleRedriven(items[1], DeliveryFate::kWithdrawn);
   EXPECT_THAT(Offsets(TakeWith(true)), ElementsAre(10));
   EXPECT_EQ(core_.load().unfinished, 1u);
+}
+
+// Rule 15: its handler has run.
+TEST_F(CoreParked, OneThatIsRefusedAgainLeavesTheMarkerOfTheOneBeforeItOwed) {
+  Give(0, 10);
+  core_.SetParked(0, {.keys = {{ProcessHash("a"), 2}}});
+  Redrive({3, 5}, "a");
+  const auto items = TakeWith(false);
+  SettleRedriven(items[0], DeliveryFate::kPending, Stage::kApplied);
+  SettleRedriven(items[1], DeliveryFate::kParked);
+  const auto owed = TakeWith(false);
+  ASSERT_THAT(Offsets(owed), ElementsAre(3));
+  EXPECT_EQ(owed[0].stage, Stage::kApplied);
 }
 
 TEST_F(CoreParked, ARedrivenMessageThatIsRefusedUnreadHoldsBackTheNextOfItsKey) {

@@ -105,7 +105,7 @@ bool MapFits(const FrontierSnapshot& snapshot, const CommitMetadata& metadata);
 // offsets unfinished.
 void CloseUpSkipped(CommitMetadata& metadata);
 
-// Precondition: MapFits(). Without `uncertain`, death notes and `optional` members of version 1 read
+// Precondition: MapFits(). Without `uncertain`, notes and `optional` members of version 1 read
 // it, too.
 std::string EncodeCommit(const CommitMetadata& metadata, int64_t offset);
 

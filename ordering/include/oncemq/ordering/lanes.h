@@ -131,8 +131,8 @@ class LaneTable {
     }
   }
 
-  // The longest ready or due lane of the group, or kNoIndex. Due ones get half of the nodes, or wait
-  // for the caller. The caller decides its next state.
+  // The longest ready or due lane of the group, or kNoIndex. Due ones get half of the nodes, or
+  // wait. The caller decides its next state.
   uint32_t NextReady(uint32_t group = 0, bool due_too = true) {
     if (group >= groups_.size()) {
       return kNoIndex;
