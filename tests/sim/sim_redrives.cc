@@ -26,13 +26,14 @@ bool SimRedrives::Known(int32_t partition, Core& core) {
   const PartitionStatus status = core.Status(static_cast<PartitionId>(partition));
   if (its.owner == 0) {
     its.owner = status.owner_epoch;
+    its.book.KeepOver(status.frontier, status.frontier);
     world_.park.Follow(actor_, partition, [this, partition, owner = its.owner](size_t end) {
       Hear(partition, owner, end);
     });
     WriteOwner(partition, its.owner);
   }
   if (its.ready) {
-    core.SetParked(static_cast<PartitionId>(partition), Parked(its, status.frontier));
+    core.SetParked(static_cast<PartitionId>(partition), its.book.Parked(status.frontier));
     its.known = true;
   }
   return its.known;
@@ -53,20 +54,6 @@ void SimRedrives::WriteOwner(int32_t partition, OwnerEpoch owner) {
         world_.loop.Plan(actor_, world_.config.store_retry,
                          [=, this] { WriteOwner(partition, owner); });
       });
-}
-
-ParkedMessages SimRedrives::Parked(const Partition& partition, int64_t frontier) const {
-  ParkedMessages parked;
-  for (const auto& [chain, its] : partition.book.chains()) {
-    if (chain.keyed) {
-      parked.keys.emplace_back(chain.value, static_cast<uint32_t>(its.places.size()));
-    }
-  }
-  const auto& entries = partition.book.entries();
-  for (auto entry = entries.lower_bound(frontier); entry != entries.end(); ++entry) {
-    parked.offsets.push_back(entry->first);
-  }
-  return parked;
 }
 
 void SimRedrives::End(int32_t partition) {

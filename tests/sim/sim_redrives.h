@@ -54,7 +54,6 @@ class SimRedrives {
   void WriteOwner(int32_t partition, OwnerEpoch owner);
   void Hear(int32_t partition, OwnerEpoch owner, size_t end);
   void Hold(int32_t partition);
-  ParkedMessages Parked(const Partition& partition, int64_t frontier) const;
   Partition& At(int32_t partition) { return partitions_[static_cast<size_t>(partition)]; }
 
   const ActorId actor_;

@@ -270,7 +270,7 @@ Status SimStores::Announce(std::span<const Announcement> announcements) {
         state.metadata = metadata;
       });
     }
-    (*store)->Write(tools_.config.sync != static_cast<int64_t>(Sync::kNever));
+    (*store)->Write(!one.commits || tools_.config.sync != static_cast<int64_t>(Sync::kNever));
   }
   return {};
 }

@@ -304,6 +304,7 @@ void Killers(Config& c, Rng& rng) {
   c.killers = rng.Between(5, 20);  // each of them costs a minute and more
   c.deaths = 6;                    // more than the other deaths of a run
   c.journal = 1;
+  c.park = c.attempts = c.waiting_parks = 0;  // a killer kills at its redrive, too
   c.replay = 0;
   c.workers = rng.Between(1, 4);
   Add(c, rng, FaultKind::kRebalance, 6, 0, 0);

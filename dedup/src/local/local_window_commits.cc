@@ -34,7 +34,9 @@ Status LocalWindow::Announce(std::span<const Announcement> announcements) {
       return written;
     }
   }
-  const bool waits = options_.sync != SyncWhen::kNever;
+  // A record elsewhere cannot go back with the store.
+  const bool is_record = !announcements.empty() && !announcements[0].commits;
+  const bool waits = is_record || options_.sync != SyncWhen::kNever;
   // Claims go on meanwhile. Who reads the row before it is synced is of this process, and each of
   // its own commits is announced, and so synced, behind it.
   Status kept = waits ? store_->Sync() : Status();

@@ -141,6 +141,23 @@ void ParkBook::Edit(const ParkRecord& record, const ChainName& chain) {
   }
 }
 
+ParkedMessages ParkBook::Parked(int64_t from) const {
+  ParkedMessages parked;
+  for (const auto& [chain, its] : chains_) {
+    if (chain.keyed) {
+      parked.keys.emplace_back(chain.value, static_cast<uint32_t>(its.places.size()));
+    }
+  }
+  for (auto entry = entries_.lower_bound(from); entry != entries_.end(); ++entry) {
+    parked.offsets.push_back(entry->first);
+  }
+  // No commit shows them as finished yet. The window does not know a dropped follower, and takes
+  // the body before an edit for a conflict.
+  parked.offsets.insert(parked.offsets.end(), over_.begin(), over_.end());
+  std::sort(parked.offsets.begin(), parked.offsets.end());
+  return parked;
+}
+
 void ParkBook::End(const ParkRecord& record) {
   const int64_t offset = record.offset;
   const auto entry = entries_.find(offset);

@@ -56,13 +56,14 @@ class ParkBook {
     bool cancelled = false;             // a redrive, and messages may be in hand still
   };
 
-  // Keeps offsets that an owner reads again. Dropped messages and copies count from `from` on,
-  // messages done with another body from `frontier` on.
+  // Keeps offsets for Parked(). Dropped messages and copies count from `from` on, messages done
+  // with another body from `frontier` on.
   void KeepOver(int64_t from, int64_t frontier) {
     over_from_ = from;
     edited_from_ = frontier;
   }
-  const std::set<int64_t>& over() const { return over_; }
+  // For the next owner, with the offsets from `from` on.
+  ParkedMessages Parked(int64_t from) const;
 
   // Foreign records only count for next(). Nothing for them.
   std::optional<ParkRecord> Apply(const rd_kafka_message_t& message, NullKey null_key);

@@ -3,7 +3,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "broker_error.h"
@@ -67,22 +66,7 @@ Result<ParkedMessages> ParkWatch::Begin(PartitionId id, OwnerEpoch owner, int64_
   if (!partition.ready) {
     return partition.waits_for;
   }
-  ParkedMessages parked;
-  for (const auto& [chain, its] : partition.book.chains()) {
-    if (chain.keyed) {
-      parked.keys.emplace_back(chain.value, static_cast<uint32_t>(its.places.size()));
-    }
-  }
-  const auto& entries = partition.book.entries();
-  for (auto entry = entries.lower_bound(from); entry != entries.end(); ++entry) {
-    parked.offsets.push_back(entry->first);
-  }
-  // No commit shows them as finished yet. The window does not know a dropped follower, and takes
-  // the body before an edit for a conflict.
-  const auto& over = partition.book.over();
-  parked.offsets.insert(parked.offsets.end(), over.begin(), over.end());
-  std::sort(parked.offsets.begin(), parked.offsets.end());
-  return parked;
+  return partition.book.Parked(from);
 }
 
 void ParkWatch::End(PartitionId id) {

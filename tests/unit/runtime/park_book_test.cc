@@ -93,7 +93,7 @@ TEST_F(ParkBookTest, ACopyIsTheSameEntryAndTheFirstOneCounts) {
 
 TEST_F(ParkBookTest, AnOwnerLearnsTheOffsetsThatAreNotDoneAndHaveNoEntry) {
   Write(ParkKind::kAttached, 9);
-  EXPECT_THAT(book_.over(), IsEmpty());
+  EXPECT_THAT(book_.Parked(INT64_MAX).offsets, IsEmpty());
   book_.KeepOver(4, 4);
   for (const int64_t offset : {2, 3, 4, 5, 6}) {
     Park(offset);
@@ -106,7 +106,7 @@ TEST_F(ParkBookTest, AnOwnerLearnsTheOffsetsThatAreNotDoneAndHaveNoEntry) {
   Write(ParkKind::kAttached, 7, 3);
   Write(ParkKind::kAttached, 8, 2);
   EXPECT_THAT(Open(), ElementsAre(2, 4));
-  EXPECT_THAT(book_.over(), ElementsAre(5, 7));
+  EXPECT_THAT(book_.Parked(INT64_MAX).offsets, ElementsAre(5, 7));
 }
 
 TEST_F(ParkBookTest, TheRecordsOfAFormerOwnerCountForNothingOnceTheNextOneHasBegun) {
@@ -559,7 +559,7 @@ TEST(ParkBookOfAnOwner, AMessageThatIsOverIsKeptFromTheFrontierOn) {
   }
   book.Apply({.kind = ParkKind::kEnded, .place = 9, .offset = 12}, {});
   book.Apply({.kind = ParkKind::kDropped, .place = 10, .offset = 13}, {});
-  EXPECT_THAT(book.over(), ElementsAre(11, 13));
+  EXPECT_THAT(book.Parked(INT64_MAX).offsets, ElementsAre(11, 13));
 }
 
 // Its window may not know of the call.
