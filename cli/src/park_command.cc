@@ -101,7 +101,7 @@ struct Found {
   bool more = false;
 };
 
-enum class Purpose : uint8_t { kList, kRedrive, kEach };
+enum class Purpose : uint8_t { kList, kRedrive, kEach, kPartitions };
 
 Result<Found> Find(const ServiceOptions& options, const ParkArguments& arguments, Purpose purpose,
                    uint64_t limit) {
@@ -110,9 +110,10 @@ Result<Found> Find(const ServiceOptions& options, const ParkArguments& arguments
     return filter.error();
   }
   const bool opaque = LevelOf(options) == Level::kOpaque && !arguments.rerun_uncertain;
-  const bool heads = purpose != Purpose::kEach;
+  const bool heads = purpose == Purpose::kList || purpose == Purpose::kRedrive;
   Found found;
   std::set<HeadName> taken;
+  std::set<std::pair<std::string, int32_t>> partitions;
   const Status read = ReadParked(options.runtime, kWithin, [&](const ParkedEntry& entry) {
     const bool judged = !heads || IsHead(entry);
     if (judged ? !filter->Takes(entry) : !taken.contains(HeadOf(entry))) {
@@ -121,6 +122,10 @@ Result<Found> Find(const ServiceOptions& options, const ParkArguments& arguments
     if (judged && purpose == Purpose::kRedrive &&
         (entry.redrives >= arguments.most_redrives || (opaque && entry.attempts > 0))) {
       found.left_out++;
+      return true;
+    }
+    if (purpose == Purpose::kPartitions &&
+        !partitions.emplace(entry.topic, entry.partition).second) {
       return true;
     }
     found.more = found.messages.size() == limit;
@@ -245,6 +250,7 @@ int ParkListCommand(const ParkArguments& arguments) {
   }
   if (arguments.groups) {
     Print(GroupsOf(found->messages), arguments.json);
+    std::cerr << (found->more ? "there are more: name a topic and a partition\n" : "");
     return kExitDone;
   }
   SortByHead(found->messages);
@@ -274,17 +280,21 @@ int ParkSendCommand(const ParkArguments& arguments, ParkCommand::Kind kind) {
   StopSignals signals;
   const bool redrives = kind == ParkCommand::Kind::kRedrive;
   const bool cancels = kind == ParkCommand::Kind::kCancel;
-  auto found =
-      Find(*options, arguments, redrives ? Purpose::kRedrive : Purpose::kEach, kMostMessages);
+  const Purpose purpose = redrives  ? Purpose::kRedrive
+                          : cancels ? Purpose::kPartitions
+                                    : Purpose::kEach;
+  auto found = Find(*options, arguments, purpose, kMostMessages);
   if (!found) {
     return ParkFailed(found.error());
   }
+  if (found->more) {
+    return ParkFailed({Code::kInvalid, Effect::kNone,
+                       "there are more than " + std::to_string(kMostMessages) +
+                           " messages: name a topic and a partition"});
+  }
   const uint64_t messages = found->messages.size();
-  std::set<std::pair<std::string, int32_t>> partitions;
-  std::erase_if(found->messages, [&](const ParkedEntry& entry) {
-    return (redrives && !IsHead(entry)) ||
-           (cancels && !partitions.emplace(entry.topic, entry.partition).second);
-  });
+  std::erase_if(found->messages,
+                [&](const ParkedEntry& entry) { return redrives && !IsHead(entry); });
   if (!arguments.go && !cancels) {
     ordered_json numbers{{"messages", messages}, {"left_out", found->left_out}, {"done", false}};
     if (redrives) {

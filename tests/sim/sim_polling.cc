@@ -316,6 +316,7 @@ void SimProcess::AdmitRedriven(int32_t partition) {
     arrival.drop = one.drop;
     arrival.first = one.first;
     arrival.called = one.called;
+    arrival.begun = one.begun;
     auto& message = *static_cast<SimMessage*>(arrival.message);
     message.redriven = one.owner;
     NoteAdmitted(message, partition, one.drop);

@@ -108,6 +108,7 @@ void SimRedrives::Hold(int32_t partition) {
                         .drop = due.drop,
                         .first = entry.first && !entry.Called(),
                         .called = entry.Called(),
+                        .begun = entry.begun,
                         .owner = its.owner});
     its.book.HandOut(due.offset);
     wake_();

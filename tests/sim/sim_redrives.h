@@ -30,6 +30,7 @@ class SimRedrives {
     bool drop = false;
     bool first = false;
     bool called = false;
+    bool begun = false;
     OwnerEpoch owner = 0;  // of the assignment
   };
   void Read(int32_t partition, size_t most, const Core& core, std::vector<Due>& due);

@@ -95,7 +95,15 @@ BatchMachine::Part BatchMachine::Plan(size_t i) {
     return Part::kEnd;
   }
   if (!policy_.window || item.id.empty()) {
-    return item.text.empty() ? Part::kRun : Part::kJournal;
+    if (item.text.empty()) {
+      return Part::kRun;
+    }
+    if (policy_.reject != RejectPolicy::kStop) {
+      return Part::kJournal;
+    }
+    settlements_[i].text = item.text;
+    Settle(i, DeliveryFate::kStop);
+    return Part::kSettled;
   }
   if (item.copy && FollowsEarlier(i)) {
     return Part::kCopy;

@@ -35,6 +35,7 @@ class Caution {
     notes_ = most_deaths_ > 0 ? DeathNotes(facts.metadata) : DeathNotes();
     const std::optional<int64_t> alone = std::exchange(notes_.alone, std::nullopt);
     left_.clear();
+    in_hand_.clear();
     tried_ = named_ = std::nullopt;
     names_ = false;
     if (facts.start >= notes_.cautious_to || facts.metadata.clean) {
@@ -42,18 +43,31 @@ class Caution {
     }
     // A commit without a writer begins a history.
     const bool ended = !facts.metadata.clean && facts.metadata.owner_epoch != 0;
-    if (most_deaths_ > 0 && ended && !alive) {
+    after_death_ = most_deaths_ > 0 && ended && !alive;
+    if (after_death_) {
       alone ? Blame(*alone, facts.start) : CountEnd(facts);
     }
     bounded_ = notes_.unclean_ends > 0;
   }
 
+  // An earlier owner may have had this redriven message in hand. It holds no frontier back, so one
+  // death is enough for a suspect.
+  void WasInHand(int64_t offset) {
+    if (after_death_) {
+      in_hand_.insert(offset);
+    }
+  }
   // Whether any message has to run alone, or to be refused.
-  bool on() const { return notes_.unclean_ends >= kCautiousFrom || !notes_.killers.empty(); }
-  // Whether it has to run alone. A redriven message holds no frontier back, so each is a suspect.
+  bool on() const {
+    return notes_.unclean_ends >= kCautiousFrom || !notes_.killers.empty() || !in_hand_.empty();
+  }
+  // Whether it has to run alone.
   bool Suspects(int64_t offset, bool redriven) const {
     if (const DeathNotes::Killer* killer = Find(offset)) {
       return killer->deaths < most_deaths_;
+    }
+    if (redriven && in_hand_.contains(offset)) {
+      return true;
     }
     const bool in_range = redriven || offset < notes_.cautious_to;
     return notes_.unclean_ends >= kCautiousFrom && in_range && !left_.contains(offset);
@@ -67,6 +81,7 @@ class Caution {
     if (notes_.unclean_ends >= kCautiousFrom) {
       left_.insert(offset);
     }
+    in_hand_.erase(offset);
     std::erase_if(notes_.killers, [&](const auto& killer) { return killer.offset == offset; });
   }
 
@@ -105,6 +120,7 @@ class Caution {
   void Forget() {
     notes_ = {};
     left_.clear();
+    in_hand_.clear();
     tried_.reset();
   }
   void Acknowledged(const DeathNotes& stated) {
@@ -168,8 +184,10 @@ class Caution {
   const bool always_bounded_;
   DeathNotes notes_;                  // as the next commit states them
   std::unordered_set<int64_t> left_;  // suspects that are none any more
-  std::optional<int64_t> tried_;      // to be named by commits
-  std::optional<int64_t> named_;      // by the last acknowledged one
+  bool after_death_ = false;          // the last owner ended uncleanly
+  std::unordered_set<int64_t> in_hand_;
+  std::optional<int64_t> tried_;  // to be named by commits
+  std::optional<int64_t> named_;  // by the last acknowledged one
   bool names_ = false;
   bool bounded_ = false;
 };

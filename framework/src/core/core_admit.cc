@@ -12,6 +12,7 @@ namespace {
 void NoteDeaths(const Caution& caution, uint32_t slot, Delivery& delivery, KeptOutcomes& outcomes) {
   const uint32_t deaths = caution.Killed(delivery.offset);
   if (deaths > 0) {
+    delivery.attempt = static_cast<uint16_t>(deaths);  // calls of its handler
     outcomes[slot].text =
         "killed its process " + std::to_string(deaths) + (deaths == 1 ? " time" : " times");
   }
@@ -98,6 +99,7 @@ void Core::Impl::Admit(PartitionId id, std::span<const Arrival> arrivals) {
     if ((place.not_done && !ended) || recorded) [[unlikely]] {
       delivery.carried.stage = Stage::kNotDone;
       delivery.id_hash = 0;  // it neither waits for its id nor holds it up
+      partition.caution.Left(arrival.offset);
     }
     const bool has_id = !arrival.id.empty() || arrival.refusal != nullptr;  // or needs none
     const bool suspect = partition.Suspects(arrival.offset, has_id) && !place.finished;
@@ -176,6 +178,9 @@ void Core::Impl::AdmitRedriven(PartitionId id, std::span<const RedrivenArrival> 
     const uint32_t slot = TakeSlot(partition, id, arrival, {.again = true}, carried);
     kept_outcomes_[slot] = {
         .text = refused ? arrival.refusal : "", .drop = arrival.drop, .first = arrival.first};
+    if (arrival.begun) {
+      partition.caution.WasInHand(arrival.offset);
+    }
     if (partition.caution.on() && !refused && !arrival.drop) {
       NoteDeaths(partition.caution, slot, slab_[slot], kept_outcomes_);
     }

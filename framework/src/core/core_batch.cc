@@ -8,6 +8,8 @@
 namespace oncemq {
 namespace {
 
+constexpr int kMostLater = 64;  // lanes looked at in vain
+
 // A batch of owed completions takes nothing else along.
 bool FitsBatch(const Delivery& delivery, const MessageBatch& batch) {
   const bool only_owed = !batch.items.empty() && batch.items.front().stage == Stage::kApplied;
@@ -43,6 +45,12 @@ void Fill(const Delivery& delivery, const PartitionState& partition, BatchItem& 
   item.fingerprint = delivery.fingerprint;
 }
 
+// Whether it has to run alone (rule 12). An owed completion calls no handler.
+bool IsSuspect(const Delivery& head, const PartitionState& partition) {
+  return head.alone && head.carried.stage != Stage::kApplied && partition.Current(head.epoch) &&
+         partition.caution.Suspects(head.offset, head.carried.redriven);
+}
+
 }  // namespace
 
 bool Core::Impl::TakeBatch(MessageBatch& batch, BootTime now, uint32_t limit) {
@@ -57,12 +65,25 @@ bool Core::Impl::TakeBatch(MessageBatch& batch, BootTime now, uint32_t limit) {
     At(trial_.partition()).CommitIfWanted(now, actions_);
   }
   // Of one partition: a store that fails holds up its own partition and no other.
-  for (uint32_t partition = lanes_.NextTurn();
-       partition != kNoIndex && batch.items.empty() && !trial_.on();
-       partition = lanes_.NextTurn()) {
-    TakeFrom(partition, most, batch, now);
-    lanes_.EndTurn();
-    At(partition).CommitIfWanted(now, actions_);
+  const auto take_turns = [&] {
+    for (size_t turn = 0; turn < partitions_.size() && batch.items.empty() && !trial_.on();
+         turn++) {
+      const uint32_t partition = lanes_.NextTurn();
+      if (partition == kNoIndex) {
+        return;
+      }
+      TakeFrom(partition, most, batch, now);
+      lanes_.EndTurn();
+      At(partition).CommitIfWanted(now, actions_);
+    }
+  };
+  take_turns();
+  if (batch.items.empty() && trial_.others_first()) {
+    trial_.NoOthers();
+    take_turns();
+  }
+  if (!batch.items.empty()) {
+    trial_.OthersWent();
   }
   trial_.Count(batch.items);
   return !batch.items.empty();
@@ -84,11 +105,17 @@ void Core::Impl::TakeOwed(uint32_t most, MessageBatch& batch, BootTime now) {
 }
 
 void Core::Impl::TakeFrom(PartitionId partition, uint32_t most, MessageBatch& batch, BootTime now) {
-  while (batch.items.size() < most) {
+  for (int later = 0; batch.items.size() < most && later < kMostLater;) {
     // A suspect stays the first of its partition.
     const uint32_t index = lanes_.NextReady(partition, /*due_too=*/!trial_.on());
     if (index == kNoIndex) {
       return;
+    }
+    if (trial_.others_first() && !trial_.on() &&
+        IsSuspect(slab_[lanes_[index].head], At(partition))) {
+      lanes_.MakeReady(index);
+      later++;
+      continue;
     }
     const bool alone = slab_[lanes_[index].head].alone;
     const bool apart = alone || !FitsBatch(slab_[lanes_[index].head], batch);
@@ -121,12 +148,11 @@ bool Core::Impl::MayGo(uint32_t lane, BootTime now) {
     return true;  // an owed completion calls no handler
   }
   PartitionState& partition = At(head.partition);
-  const bool suspect = head.alone && partition.Current(head.epoch) &&
-                       partition.caution.Suspects(head.offset, head.carried.redriven);
-  if (!suspect) {
+  if (!IsSuspect(head, partition)) {
     return !trial_.on();
   }
-  if (trial_.on() && (trial_.granted() || trial_.partition() != head.partition)) {
+  const bool other = trial_.granted() || trial_.partition() != head.partition;
+  if (trial_.on() && (other || trial_.others_first())) {
     return false;
   }
   if (!partition.MayRun(now) || !partition.Reserves(head.offset)) {

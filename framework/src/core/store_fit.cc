@@ -94,6 +94,7 @@ Status BeginAgain(Assignment& assignment) {
   facts.metadata.totals = {};
   facts.metadata.uncertain = 0;
   facts.metadata.optional.on_record.reset();
+  static_cast<DeathNotes&>(facts.metadata) = {};
   facts.metadata.map = {};
   facts.metadata.not_done = {};
   facts.start = facts.read_from = facts.known_from = since;

@@ -4,7 +4,7 @@
 //   Begin(message)   a suspect is at the head of a ready lane: nothing more is handed out
 //   HandOut(message) no call runs, and an acknowledged commit names it
 //   Withdraw()       its call has returned, or it may not run now
-//   End()            no commit names it any more
+//   End()            no commit names it any more; others go first for a while
 //
 // **Promise:** while a trial is on, no handler is called but that of its message. Owed completions
 // call none, and go on.
@@ -42,9 +42,15 @@ class Trial {
   void HandOut(const DeliveryName& message) {
     ONCEMQ_CHECK(!Is(message) || calls_ == 0, "a suspect runs while nothing else does");
     granted_ |= Is(message);
+    others_ = granted_ ? kOthers : others_;
   }
   void Withdraw() { has_message_ = granted_ = false; }
   void End() { on_ = has_message_ = granted_ = false; }
+
+  // Whether other messages go first. So a long row of suspects does not hold up the process.
+  bool others_first() const { return others_ > 0; }
+  void OthersWent() { others_ -= others_ > 0 && !on_ ? 1 : 0; }
+  void NoOthers() { others_ = 0; }
 
   bool on() const { return on_; }
   PartitionId partition() const { return partition_; }
@@ -59,6 +65,8 @@ class Trial {
   uint32_t calls() const { return calls_; }  // of running ones, those with a handler to call
 
  private:
+  static constexpr uint32_t kOthers = 8;  // batches between two trials
+
   bool on_ = false;
   bool has_message_ = false;
   bool granted_ = false;
@@ -66,6 +74,7 @@ class Trial {
   DeliveryName message_;
   uint32_t running_ = 0;
   uint32_t calls_ = 0;
+  uint32_t others_ = 0;  // batches to go
 };
 
 }  // namespace oncemq

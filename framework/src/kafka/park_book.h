@@ -9,7 +9,7 @@
 // parking, and are handed out in that order. The record of an owner counts for nothing after a
 // later owner has begun. A message that may be in hand keeps its body.
 //
-// **Limits:** about 150 bytes for each parked message.
+// **Limits:** 250 to 500 bytes for each parked message, by its reason.
 //
 // **Thread safety:** none. No I/O.
 #pragma once

@@ -101,8 +101,8 @@ class Follower {
       unread_ -= unread_ > 0 ? 1 : 0;
       if (chain && command_.kind == ParkCommand::Kind::kDrop) {
         drops_.insert({name, before->offset});
-      } else if (chain && book.chains().at(*chain).command == record.offset) {
-        chains_.insert({name, *chain});
+      } else if (chain && book.chains().at(*chain).command >= 0) {
+        chains_.insert({name, *chain});  // perhaps by an earlier command
       }
       return true;
     }
@@ -138,7 +138,7 @@ class Follower {
   };
   std::map<Name, Topic> topics_;
   uint64_t unread_ = 0;                                    // commands
-  std::set<std::pair<Name, ParkBook::ChainName>> chains_;  // that are redriven by ours
+  std::set<std::pair<Name, ParkBook::ChainName>> chains_;  // with a command of ours
   std::set<std::pair<Name, int64_t>> drops_;
   ParkProgress progress_;
 };
@@ -190,7 +190,9 @@ Result<ParkProgress> CommandParked(const RuntimeOptions& options, const ParkComm
     }
     moved = follower.Poll() ? BootNow() : moved;
   }
-  return follower.progress();
+  ParkProgress progress = follower.progress();
+  progress.open += messages.size() - sent;
+  return progress;
 }
 
 }  // namespace oncemq

@@ -40,7 +40,7 @@ void TakeState(const ParkBook& book, ParkedEntry& entry) {
   const ParkBook::Entry& its = book.entries().at(entry.offset);
   const ParkBook::Chain& chain = book.chains().at(its.chain);
   entry.why = its.why;
-  entry.attempts = its.attempts;
+  entry.attempts = std::max<uint32_t>(its.attempts, its.Called() ? 1 : 0);
   entry.redrives = its.redrives;
   entry.head = chain.places.begin()->second;
   entry.redriving = chain.command >= 0;

@@ -106,6 +106,7 @@ void ParkWatch::Read(PartitionId id, uint32_t most, const std::function<bool(int
     arrival.drop = one.drop;
     arrival.first = one.first;
     arrival.called = one.called;
+    arrival.begun = one.begun;
     most--;
   }
 }
@@ -313,7 +314,8 @@ void ParkWatch::ScanPartition(Partition& partition) {
                               .offset = due->offset,
                               .drop = due->drop,
                               .first = entry.first && !entry.Called(),
-                              .called = entry.Called()});
+                              .called = entry.Called(),
+                              .begun = entry.begun});
     partition.book.HandOut(due->offset);
     found = true;
   }

@@ -61,6 +61,7 @@ class ParkWatch final : public ParkedSource {
     bool drop = false;
     bool first = false;
     bool called = false;  // a handler may have had its effect
+    bool begun = false;   // maybe by an earlier owner
   };
   struct Partition {
     PartitionName name;

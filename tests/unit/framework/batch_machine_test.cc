@@ -15,6 +15,15 @@ TEST_F(BatchMachineTest, GrantedHandledCompletedIsApplied) {
   EXPECT_TRUE(machine_->settlements()[0].handled);
 }
 
+TEST_F(BatchMachineTest, ARefusalWithoutAWindowStopsWhereThereIsNoJournal) {
+  Use({.window = false, .reject = RejectPolicy::kStop});
+  Add(1, "x").text = "killed its process 3 times";
+  Start();
+  EXPECT_TRUE(Handle().empty());
+  EXPECT_EQ(FateOf(0), DeliveryFate::kStop);
+  EXPECT_EQ(machine_->settlements()[0].text, "killed its process 3 times");
+}
+
 TEST_F(BatchMachineTest, ADuplicateIsSuppressedWithoutItsHandler) {
   Add(1, "x");
   Start();

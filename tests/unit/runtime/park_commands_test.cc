@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <stop_token>
 #include <string>
 #include <thread>
 
@@ -42,6 +43,30 @@ TEST_F(ParkCommandsTest, AWordOfAnEarlierOwnerIsNoOutcome) {
   EXPECT_EQ(progress->refused_again, 0u);
   EXPECT_EQ(progress->ended, 1u);
   EXPECT_EQ(progress->open, 0u);
+}
+
+TEST_F(ParkCommandsTest, ARedriveUnderWayIsFollowedAndHasNoOutcomeBeforeItsEnd) {
+  Send(EntryHeaders({.kind = ParkKind::kParked}, SourceMessage(), "group"));
+  Write(ParkKind::kOwner, 7);
+  const ParkedEntry message{.topic = "payments", .offset = 41, .head = 41, .key = "k"};
+  for (int time = 0; time < 2; time++) {
+    const auto progress = CommandParked(Options(), {.run = "run"}, {&message, 1}, seconds(1), {});
+    ASSERT_TRUE(progress) << ToString(progress.error());
+    EXPECT_EQ(progress->open, 1u) << "time " << time;
+  }
+}
+
+TEST_F(ParkCommandsTest, ACommandThatWasNotSentIsOpen) {
+  Send(EntryHeaders({.kind = ParkKind::kParked}, SourceMessage(), "group"));
+  producer_->Flush();
+  std::stop_source stopped;
+  stopped.request_stop();
+  const ParkedEntry message{.topic = "payments", .offset = 41, .head = 41, .key = "k"};
+  const auto progress =
+      CommandParked(Options(), {.run = "run"}, {&message, 1}, seconds(1), stopped.get_token());
+  ASSERT_TRUE(progress) << ToString(progress.error());
+  EXPECT_EQ(progress->commands, 0u);
+  EXPECT_EQ(progress->open, 1u);
 }
 
 }  // namespace

@@ -117,6 +117,7 @@ struct RedrivenArrival : Arrival {
   bool drop = false;    // ends without a call
   bool first = false;   // as in ClaimRequest
   bool called = false;  // a handler may have had its effect
+  bool begun = false;   // an earlier owner may have had it in hand
 };
 
 // The messages of a partition in its park topic.

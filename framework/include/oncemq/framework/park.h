@@ -54,7 +54,7 @@ struct ParkedEntry {
   int64_t timestamp_ms = -1;
   std::string id;
   std::string why;
-  uint32_t attempts = 0;
+  uint32_t attempts = 0;   // calls of its handler; 1 where only a call may have been made
   uint32_t redrives = 0;   // with another refusal at the end
   int64_t head = 0;        // the first one of its key; the others follow it
   bool redriving = false;  // its key, at present
@@ -133,7 +133,7 @@ struct ParkProgress {
   uint64_t commands = 0;       // sent so far
   uint64_t ended = 0;          // messages, done or dropped
   uint64_t refused_again = 0;  // heads; their followers stay
-  uint64_t open = 0;           // commands without an outcome
+  uint64_t open = 0;           // commands without an outcome, or not sent
 };
 
 // Sends a command for each of the messages, and follows their outcomes. It ends with the last
