@@ -202,6 +202,7 @@ TEST_F(RedisOwned, TheHeirKnowsAnEndThatPersists) {
   Finish(dead, 10'000, 5'000);
   const Announcement kept{.partition = 3, .commits = false};
   ASSERT_TRUE(dead.window->Announce({&kept, 1}));
+  EXPECT_TRUE(Redis({"KEYS", "*k:0:3"}).list.empty()) << "its parked marker stays";
   const Member heir = Join();
   EXPECT_EQ(heir.known.to, 8);
   EXPECT_EQ(heir.known.metadata, "of the owner");
