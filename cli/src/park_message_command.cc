@@ -2,6 +2,7 @@
 #include "park_message_command.h"
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <iostream>
 #include <utility>
@@ -144,11 +145,15 @@ Status WriteValue(const ParkedEntry& entry, const std::string& file) {
 
 Result<std::string> ReadValue(const std::string& file) {
   std::ifstream in(file, std::ios::binary);
-  std::string value(kLongestValue + 1, '\0');
-  if (!in || in.read(value.data(), static_cast<std::streamsize>(value.size())).bad()) {
+  std::string value;
+  std::array<char, 64 * 1024> piece;
+  while (in && value.size() <= kLongestValue) {
+    in.read(piece.data(), piece.size());
+    value.append(piece.data(), static_cast<size_t>(in.gcount()));
+  }
+  if (!in.eof() && value.size() <= kLongestValue) {
     return Refused("cannot read " + file);
   }
-  value.resize(static_cast<size_t>(in.gcount()));
   if (value.size() > kLongestValue) {
     return Refused(file + " is longer than any message");
   }

@@ -98,8 +98,11 @@ void ParkBook::Apply(const ParkRecord& record, std::optional<uint64_t> key) {
 // What the redrives under way have begun, the former owner may not have recorded.
 void ParkBook::NoteBegun() {
   for (auto& [name, chain] : chains_) {
+    if (chain.command < 0 && !chain.cancelled) {
+      continue;
+    }
     for (const auto& [place, offset] : chain.places) {
-      entries_.at(offset).begun |= chain.command >= 0 || chain.cancelled;
+      entries_.at(offset).begun = true;
     }
     chain.cancelled = false;
   }
