@@ -97,7 +97,8 @@ HeadName HeadOf(const ParkedEntry& entry) {
 // What a filter takes: heads with all that follows them, or each message by itself.
 struct Found {
   std::vector<ParkedEntry> messages;  // without their bodies, unless these are wanted
-  uint64_t left_out = 0;              // heads, redriven too often or uncertain
+  uint64_t too_often = 0;             // heads left out, since they were redriven before
+  uint64_t uncertain = 0;             // heads left out, since their handler was called
   bool more = false;
 };
 
@@ -119,9 +120,10 @@ Result<Found> Find(const ServiceOptions& options, const ParkArguments& arguments
     if (judged ? !filter->Takes(entry) : !taken.contains(HeadOf(entry))) {
       return true;
     }
-    if (judged && purpose == Purpose::kRedrive &&
-        (entry.redrives >= arguments.most_redrives || (opaque && entry.attempts > 0))) {
-      found.left_out++;
+    const bool too_often = entry.redrives >= arguments.most_redrives;
+    const bool uncertain = opaque && entry.attempts > 0;
+    if (judged && purpose == Purpose::kRedrive && (too_often || uncertain)) {
+      (too_often ? found.too_often : found.uncertain)++;
       return true;
     }
     if (purpose == Purpose::kPartitions &&
@@ -162,10 +164,14 @@ void Say(const ParkArguments& arguments, const ordered_json& numbers) {
               << number("refused_again") << " heads refused again, " << number("open")
               << " without an outcome\n";
   }
-  if (number("left_out") > 0) {
-    std::cout << number("left_out")
-              << " heads left out: redriven too often, or an earlier attempt may have had its "
-                 "effect\n";
+  if (number("too_often") > 0) {
+    std::cout << number("too_often")
+              << " heads left out, redriven so often before; --most-redrives takes them\n";
+  }
+  if (number("uncertain") > 0) {
+    std::cout << number("uncertain")
+              << " heads left out, an earlier attempt may have had its effect; "
+                 "--rerun-uncertain takes them\n";
   }
 }
 
@@ -296,14 +302,19 @@ int ParkSendCommand(const ParkArguments& arguments, ParkCommand::Kind kind) {
   std::erase_if(found->messages,
                 [&](const ParkedEntry& entry) { return redrives && !IsHead(entry); });
   if (!arguments.go && !cancels) {
-    ordered_json numbers{{"messages", messages}, {"left_out", found->left_out}, {"done", false}};
+    ordered_json numbers{{"messages", messages},
+                         {"too_often", found->too_often},
+                         {"uncertain", found->uncertain},
+                         {"done", false}};
     if (redrives) {
       numbers["heads"] = found->messages.size();
     }
     Say(arguments, numbers);
     return kExitDone;
   }
-  const bool counted = arguments.count ? *arguments.count == messages : messages <= kMostUncounted;
+  const bool all = kind == ParkCommand::Kind::kDrop && arguments.filter == ParkFilter{};
+  const bool counted =
+      arguments.count ? *arguments.count == messages : messages <= kMostUncounted && !all;
   if (!counted && !cancels) {
     return ParkFailed({Code::kInvalid, Effect::kNone,
                        "there are " + std::to_string(messages) + " messages: say --count " +
@@ -323,9 +334,11 @@ int ParkSendCommand(const ParkArguments& arguments, ParkCommand::Kind kind) {
                   {"ended", done->ended},
                   {"refused_again", done->refused_again},
                   {"open", done->open},
-                  {"left_out", found->left_out},
+                  {"too_often", found->too_often},
+                  {"uncertain", found->uncertain},
                   {"done", true}});
-  return done->refused_again > 0 || done->open > 0 ? kExitParked : kExitDone;
+  const uint64_t parked = done->refused_again + done->open + found->too_often + found->uncertain;
+  return parked > 0 ? kExitParked : kExitDone;
 }
 
 }  // namespace oncemq

@@ -21,6 +21,7 @@ struct ParkFilter {
   std::string why;     // part of the reason
   std::string older;   // a duration, by the time of the message
   std::string younger;
+  bool operator==(const ParkFilter&) const = default;
 };
 
 struct ParkArguments {
@@ -43,7 +44,7 @@ struct ParkArguments {
 // The exit code, kExitUsage for a refused file or topic, kExitNoService without a broker.
 int ParkCreateCommand(const ParkArguments& arguments);
 int ParkListCommand(const ParkArguments& arguments);
-// kExitParked where messages were refused again, or have no outcome yet.
+// kExitParked where messages were refused again, have no outcome yet, or were left out.
 int ParkSendCommand(const ParkArguments& arguments, ParkCommand::Kind kind);
 
 }  // namespace oncemq

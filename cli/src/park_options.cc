@@ -16,18 +16,22 @@ void AddFilter(CLI::App* command, const SharedArguments& arguments) {
   const std::string group = "Which ones";
   command->add_option("--topic", filter.topic, "Of this topic")->group(group);
   command->add_option("--partition", filter.partition, "Of this partition")->group(group);
-  command->add_option("--offset", filter.offset, "At this offset of the topic")->group(group);
+  command->add_option("--offset", filter.offset, "At this offset of its topic, as `list` shows it")
+      ->group(group);
   command->add_option("--key", filter.key, "With this key")->group(group);
   command->add_option("--header", filter.header, "With this header, as NAME=VALUE")->group(group);
-  command->add_option("--why", filter.why, "With this text in the reason")->group(group);
-  command->add_option("--older", filter.older, "Older than this, as 2h")->group(group);
+  command->add_option("--why", filter.why, "With this text in the reason of its head")
+      ->group(group);
+  command->add_option("--older", filter.older, "Older than this by its own time, as 2h")
+      ->group(group);
   command->add_option("--younger", filter.younger, "Younger than this")->group(group);
 }
 
 void AddGo(CLI::App* command, const SharedArguments& arguments) {
   command->add_flag("--go", arguments->go, "Do it, else it is only counted");
-  command->add_option("--count", arguments->count,
-                      "With --go: the number of messages, asked for above 1,000");
+  command->add_option(
+      "--count", arguments->count,
+      "With --go: the number of messages, asked for above 1,000 and by a drop of all");
   command->add_option("--per-second", arguments->per_second, "Commands at most")
       ->check(CLI::Range(1u, 100'000u));
   command->add_option("--patience", arguments->patience,
@@ -84,9 +88,8 @@ void AddPark(CLI::App& app, CommandActions& actions) {
       "  oncemq park redrive --why 'no account' --run ticket-7 --go -c service.yaml\n"
       "\n"
       "A command is a record of the park topic, and the owner of the partition carries it out.\n"
-      "Exit codes: 1 failed, 2 refused, 3 some messages were refused again or have no outcome "
-      "yet,\n"
-      "or an edit came too late, 6 no broker answers.");
+      "Exit codes: 1 failed, 2 refused, 3 some messages were refused again, were left out, or\n"
+      "have no outcome yet, or an edit came too late, 6 no broker answers.");
   CLI::App* create = park->add_subcommand("create", "Make those that are not there");
   CLI::App* list = park->add_subcommand("list", "Show what is parked, each key in its order");
   AddShow(park, actions);

@@ -288,7 +288,7 @@ const std::map<std::string, Changes::Make>& Changes::All() {
       {"`engine: postgres` from then on", [](Changes& c) { c.Use("postgres"); }},
       {"`engine: redis` from then on", [](Changes& c) { c.Use("redis"); }},
       {"a commit of a newer version, with an optional field",
-       [](Changes& c) { c.CommitAsANewerVersion("z=5 "); }},
+       [](Changes& c) { c.CommitAsANewerVersion("later=5 "); }},
       {"a commit of a newer version, with a required field",
        [](Changes& c) { c.CommitAsANewerVersion("Journal=5 "); }},
       {"`window gc` with a file of a shorter `remember`",

@@ -169,11 +169,12 @@ TEST_F(ParkAgainstKafka, ADryRunChangesNothingAndGoDoesIt) {
             "without an outcome\n");
   EXPECT_EQ(Sum(""), "3 messages, 2 of them heads");
   const Ended left = Park("redrive --most-redrives 1 --go --json");
-  EXPECT_EQ(left.code, 0);
-  EXPECT_EQ(Lines(left)[0]["left_out"], 2);
+  EXPECT_EQ(left.code, 3) << "they are parked still";
+  EXPECT_EQ(Lines(left)[0]["too_often"], 2);
   EXPECT_EQ(Lines(left)[0]["commands"], 0);
   EXPECT_THAT(Park("redrive --most-redrives 1").out, StartsWith("0 messages of 0 heads"))
       << "the numbers of a dry run are those of the run";
+  EXPECT_EQ(Park("drop --go").err, "there are 3 messages: say --count 3\n");
   EXPECT_EQ(Park("drop --offset 0 --go").code, 0);
   const Ended done = Park("redrive --key k --go --json");
   EXPECT_EQ(done.code, 0) << done.out;
