@@ -44,7 +44,7 @@ class ParkBook {
     uint32_t redrives = 0;  // refused again
     bool begun = false;     // an earlier owner may have called its handler in a redrive
     std::string why;        // of the last refusal
-    bool Called() const { return begun || attempts > 0 || redrives > 0; }
+    bool Called() const { return begun || attempts > 0; }
   };
   struct Chain {
     std::map<int64_t, int64_t> places;  // of its entries, with their offsets
