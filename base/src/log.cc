@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "log_writer.h"
 #include "oncemq/base/mutex.h"
@@ -46,7 +47,31 @@ void Replace(LogState& state, std::shared_ptr<LogWriter> writer) {
   }
 }
 
+thread_local const LogScope* innermost = nullptr;
+
+void Write(LogLevel level, std::string_view area, std::string_view text,
+           std::initializer_list<LogField> fields, LogWriter::Pace pace) {
+  if (!LogEnabled(level)) {
+    return;
+  }
+  const std::string_view value = innermost == nullptr ? "" : innermost->value();
+  if (value.empty()) {
+    CurrentWriter(State())->Write(level, area, text, {fields.begin(), fields.size()}, pace);
+    return;
+  }
+  std::vector<LogField> all(fields);
+  all.emplace_back(innermost->name(), value);
+  CurrentWriter(State())->Write(level, area, text, all, pace);
+}
+
 }  // namespace
+
+LogScope::LogScope(std::string_view field, Value ask, const void* subject)
+    : name_(field), value_(ask), subject_(subject), outer_(std::exchange(innermost, this)) {}
+
+LogScope::~LogScope() {
+  innermost = outer_;
+}
 
 void StartLogging(const LogOptions& options) {
   LogState& state = State();
@@ -66,17 +91,12 @@ bool LogEnabled(LogLevel level) {
 
 void Log(LogLevel level, std::string_view area, std::string_view text,
          std::initializer_list<LogField> fields) {
-  if (LogEnabled(level)) {
-    CurrentWriter(State())->Write(level, area, text, std::span(fields.begin(), fields.size()));
-  }
+  Write(level, area, text, fields, LogWriter::Pace::kUsual);
 }
 
 void LogSeldom(LogLevel level, std::string_view area, std::string_view text,
                std::initializer_list<LogField> fields) {
-  if (LogEnabled(level)) {
-    CurrentWriter(State())->Write(level, area, text, std::span(fields.begin(), fields.size()),
-                                  LogWriter::Pace::kSeldom);
-  }
+  Write(level, area, text, fields, LogWriter::Pace::kSeldom);
 }
 
 LogCounters LogTotals() {

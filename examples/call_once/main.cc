@@ -40,8 +40,13 @@ oncemq::Outcome OnOrder(const oncemq::Message& message, oncemq::Context& context
   if (context.uncertain() && WasMade(id)) {
     return oncemq::Done{};
   }
-  const auto answer = Parcels().Post("/parcels", {{"Idempotency-Key", id}},
-                                     std::string(message.value().value_or("")), "application/json");
+  httplib::Headers headers{{"Idempotency-Key", id}};
+  if (const oncemq::TraceContext trace = context.trace(); trace) {
+    headers.emplace("traceparent", trace.parent);
+    headers.emplace("tracestate", trace.state);
+  }
+  const auto answer = Parcels().Post("/parcels", headers, std::string(message.value().value_or("")),
+                                     "application/json");
   if (!answer) {  // without a connection nothing was sent; otherwise the call may have arrived
     return oncemq::Retry{.not_done = answer.error() == httplib::Error::Connection,
                          .why = httplib::to_string(answer.error())};

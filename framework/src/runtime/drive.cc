@@ -11,6 +11,10 @@
 namespace oncemq {
 namespace {
 
+std::string_view TraceIdOf(const void* message) {
+  return TraceOf(*static_cast<const Message*>(message)).id();
+}
+
 Retry RetryThrown(const Message& message, const Context& context, std::string_view what) {
   const std::string_view kept = what.substr(0, kLongestRetryReason);
   Log(LogLevel::kWarn, "handler", "the handler threw; the message is retried",
@@ -161,11 +165,12 @@ bool HandleAll(Job& job, const Handler& handler, const DriveTools& tools) {
       continue;
     }
     const Message& message = job.view->Show(item.message);
+    const LogScope traced("trace_id", TraceIdOf, &message);
     if (grant->uncertain && machine.policy().level == Level::kOpaque) [[unlikely]] {
       LogUncertain(message, *grant);
     }
     Context context(item.id, grant->token, item.owner_epoch, grant->attempt, grant->uncertain,
-                    job.watch.stop(), job.effects.get(), &job.locks);
+                    job.watch.stop(), job.effects.get(), &job.locks, &message);
     job.locks.Begin(tools.locks, message, item.owner_epoch);
     job.watch.Enter();
     Outcome outcome = HandleOne(job, handler, message, context);

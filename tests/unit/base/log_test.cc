@@ -152,6 +152,36 @@ TEST_F(LogToFile, UserTextIsNeverAFormat) {
   EXPECT_EQ(json["{}"], "{}%s");
 }
 
+TEST_F(LogToFile, AScopeAddsItsFieldToTheLinesOfItsThread) {
+  StartLogging(To(file_));
+  const auto value = [](const void* subject) -> std::string_view {
+    return *static_cast<const std::string*>(subject);
+  };
+  const std::string outer = "one";
+  const std::string none;
+  {
+    const LogScope scope("trace_id", value, &outer);
+    Log(LogLevel::kInfo, "a", "first", {{"topic", "pay"}});
+    std::thread([] { Log(LogLevel::kInfo, "a", "elsewhere"); }).join();
+    {
+      const LogScope inner("trace_id", value, &none);
+      Log(LogLevel::kInfo, "a", "inner");
+    }
+    LogSeldom(LogLevel::kInfo, "a", "last");
+  }
+  Log(LogLevel::kInfo, "a", "after");
+  StopLogging();
+  std::vector<std::string> traced;
+  for (const std::string& text : Lines(file_)) {
+    const auto line = nlohmann::json::parse(text);
+    if (line.contains("trace_id")) {
+      EXPECT_EQ(line["trace_id"], "one");
+      traced.push_back(line["text"]);
+    }
+  }
+  EXPECT_EQ(traced, (std::vector<std::string>{"first", "last"}));
+}
+
 TEST_F(LogToFile, RepeatedLinesAreHeldBackAndTold) {
   LogOptions options = To(file_);
   options.repeats_per_second = 5;

@@ -280,6 +280,40 @@ TEST(Drive, AnExceptionIsLoggedWithTheIdAndTheAttemptOfItsMessage) {
   const std::string text = log.End();
   EXPECT_NE(text.find("the handler threw"), text.npos) << text;
   EXPECT_NE(text.find(R"("id":"pay-7","attempt":1,)"), text.npos) << text;
+  EXPECT_EQ(text.find("trace_id"), text.npos) << text;
+}
+
+TEST(Drive, LinesOfACallCarryTheTraceOfItsMessage) {
+  const auto wake = *Wake::Open();
+  Script script(*wake);
+  ScriptedSource source(script);
+  Job job(BatchPolicy{.window = false}, TokenSource(1), source.NewView());
+  ManualClock clock;
+  job.batch.safe_until = BootTime::max();
+  const Script::Record record{.traceparent =
+                                  "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"};
+  BatchItem item;
+  item.message = const_cast<void*>(static_cast<const void*>(&record));
+  job.batch.items.push_back(item);
+  StoreErrors errors;
+  std::string parent;
+  const Handler throws = [&](const Message&, Context& context) -> Outcome {
+    parent = context.trace().parent;
+    Log(LogLevel::kInfo, "payments", "called");
+    throw std::runtime_error("no connection");
+  };
+  LogFile log;
+  ASSERT_EQ(DriveBatch(job, throws, {nullptr, nullptr, &clock, &errors}), Driven::kSettled);
+  Log(LogLevel::kInfo, "payments", "after");
+  EXPECT_EQ(parent, record.traceparent);
+  const std::string text = log.End();
+  const std::string field = R"("trace_id":"4bf92f3577b34da6a3ce929d0e0e4736")";
+  for (const char* line : {"called", "the handler threw"}) {
+    const size_t at = text.find(line);
+    ASSERT_NE(at, text.npos) << text;
+    EXPECT_NE(text.substr(at, text.find('\n', at) - at).find(field), text.npos) << text;
+  }
+  EXPECT_EQ(text.find(field, text.find("after")), text.npos) << text;
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ class RecordMessage final : public Message {
     key_ = record.key;
     partition_ = static_cast<int32_t>(record.partition);
     offset_ = record.offset;
+    traceparent_ = record.traceparent;
   }
   std::string_view topic() const override { return "topic"; }
   int32_t partition() const override { return partition_; }
@@ -25,12 +26,15 @@ class RecordMessage final : public Message {
   int64_t timestamp_ms() const override { return -1; }
   std::optional<std::string_view> key() const override { return key_; }
   std::optional<std::string_view> value() const override { return value_; }
-  std::optional<std::string_view> header(std::string_view) const override { return std::nullopt; }
+  std::optional<std::string_view> header(std::string_view name) const override {
+    return name == "traceparent" ? std::optional(traceparent_) : std::nullopt;
+  }
   std::vector<MessageHeader> headers() const override { return {}; }
 
  private:
   std::string_view value_;
   std::string_view key_;
+  std::string_view traceparent_;
   int32_t partition_ = 0;
   int64_t offset_ = 0;
 };

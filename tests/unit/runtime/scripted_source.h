@@ -74,6 +74,7 @@ class Script {
     std::string payload;
     PartitionId partition = 0;
     int64_t offset = 0;
+    std::string traceparent = {};
   };
 
  private:

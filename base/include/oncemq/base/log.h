@@ -53,6 +53,26 @@ bool LogEnabled(LogLevel level);
 void Log(LogLevel level, std::string_view area, std::string_view text,
          std::initializer_list<LogField> fields = {});
 
+// A field of all lines of this thread, as long as the scope lives. Its value is asked for by a
+// line, so it costs nothing without one. An empty value leaves the field out.
+class LogScope {
+ public:
+  using Value = std::string_view (*)(const void* subject);
+  LogScope(std::string_view field, Value ask, const void* subject);
+  ~LogScope();
+  LogScope(const LogScope&) = delete;
+  LogScope& operator=(const LogScope&) = delete;
+
+  std::string_view name() const { return name_; }
+  std::string_view value() const { return value_(subject_); }
+
+ private:
+  const std::string_view name_;
+  const Value value_;
+  const void* const subject_;
+  const LogScope* const outer_;
+};
+
 // For the words of another library, which repeats them as often as it likes: of lines that differ
 // in digits only, one a minute is written, and then how many were like it.
 void LogSeldom(LogLevel level, std::string_view area, std::string_view text,

@@ -23,6 +23,7 @@
 #include "oncemq/base/token.h"
 #include "oncemq/dedup/window.h"
 #include "oncemq/framework/outcome.h"
+#include "oncemq/framework/trace.h"
 #include "oncemq/locks/lock_domain.h"
 
 namespace oncemq {
@@ -63,7 +64,7 @@ class Context {
  public:
   Context(std::string_view id, Token token, OwnerEpoch owner_epoch, uint32_t attempt,
           bool uncertain, const std::stop_token& stop, EffectBatch* effects = nullptr,
-          MessageLocks* locks = nullptr)
+          MessageLocks* locks = nullptr, const Message* message = nullptr)
       : id_(id),
         token_(token),
         owner_epoch_(owner_epoch),
@@ -71,7 +72,8 @@ class Context {
         uncertain_(uncertain),
         stop_(stop),
         effects_(effects),
-        locks_(locks) {}
+        locks_(locks),
+        message_(message) {}
 
   // Names the operation. A guarded target stores it in the same write as the effect. Empty without
   // a window, and for a message that passes without an id (MissingId::kPass): then it names
@@ -93,6 +95,9 @@ class Context {
   // called or not; on another host of all that it may have begun since its last commit (rule 11).
   // At guarded it says nothing of a process that was killed: always ask the target.
   bool uncertain() const { return uncertain_; }
+  // The trace of the message, to be passed on. Its id stands in each line of this thread during
+  // the call. Headers are read on demand.
+  TraceContext trace() const { return message_ == nullptr ? TraceContext() : TraceOf(*message_); }
   // Requested when the right to run is about to end.
   const std::stop_token& stop() const { return stop_; }
   // Where to write the effect, at the level atomic: rows of the partition's own store (rocksdb)...
@@ -127,6 +132,7 @@ class Context {
       stop_;  // the batch's: a copy for each message would cost two shared counters
   EffectBatch* effects_;
   MessageLocks* locks_;
+  const Message* message_;
 };
 
 using Handler = std::function<Outcome(const Message&, Context&)>;
