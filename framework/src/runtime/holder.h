@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// HolderOf: the part of the service that holds up a partition, for `oncemq explain` and the metrics.
+// HolderOf: the part of the service that holds up a partition, for `oncemq explain` and the
+// metrics.
 //
 // Thread safety: a pure function.
 #pragma once

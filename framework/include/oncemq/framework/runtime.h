@@ -179,12 +179,24 @@ struct HeldBy {
   std::optional<milliseconds> next_try;
 };
 
-// A time in which the store of the window lacked ids of a partition that it had lost, at the level
-// opaque. A copy that began in another partition then may have run once more, and nobody was told.
-// An upper bound.
+// A time in which the store of the window lacked lost ids of a partition, at the level opaque. A
+// copy that began in another partition then may have run once more, and nobody was told. An upper
+// bound.
 struct UnprotectedTime {
   WallTime since;
   std::optional<WallTime> until;  // nothing: it lasts, or another member has ended it
+};
+
+struct PartitionMeasures {
+  // The age of the lowest unfinished message, by its record. Without a record or its time it is the
+  // time since the last step of the partition.
+  std::optional<milliseconds> lag_time;
+  // Messages in its park topic. Nothing, if the topic is not read.
+  std::optional<int64_t> parked;
+  // Offsets left to read until its window is complete.
+  int64_t catch_up_left = 0;
+  // The word of the client for the state of its fetcher. Empty, if not known.
+  std::string fetch_state;
 };
 
 // One partition that the group has given to this member, now or earlier, seen from outside.
@@ -211,6 +223,7 @@ struct PartitionReport {
   milliseconds unmoved{0};
   // The last one that this member has seen.
   std::optional<UnprotectedTime> unprotected = {};
+  PartitionMeasures measures = {};
 };
 
 // A topic that no broker knows.
@@ -233,11 +246,12 @@ struct RunReport {
   std::string unreached;
   std::string error;   // why Run ended by itself; empty: because it was asked to
   bool clean = false;  // everything was given back in order, in time
-  // Topics of this service that do not exist: they are picked up once they do.
+  // Missing topics of this service. They are picked up once they exist.
   std::vector<MissingTopic> missing = {};
   // Since the last answer of a broker, or the start; 0 where one answers. `lag` is as old.
   milliseconds unreached_for{0};
   milliseconds age{0};  // since the poll thread has reported this
+  RunMeasures measures = {};
 };
 
 // What holds at the level of this window (nullptr: none), in one line. docs/guarantees.md
