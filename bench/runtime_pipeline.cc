@@ -6,11 +6,13 @@
 #include <random>
 #include <stdexcept>
 #include <stop_token>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "oncemq/base/hash.h"
 #include "oncemq/base/log.h"
+#include "oncemq/framework/run_metrics.h"
 #include "support/kafka_admin.h"
 #include "support/kafka_broker.h"
 #include "support/split_queue_loop.h"
@@ -58,7 +60,7 @@ class Pipeline {
     double cpu_ns = 0;  // of the process, for a message
   };
 
-  Speed Runtime(uint32_t workers, const NewWindow& new_window) {
+  Speed Runtime(uint32_t workers, const NewWindow& new_window, bool scraped = false) {
     RuntimeOptions options;
     options.kafka.brokers = kafka_->bootstrap();
     options.kafka.group = kGroup;
@@ -93,7 +95,12 @@ class Pipeline {
       std::fprintf(stderr, "%s\n", ToString(runtime.error()).c_str());
       std::exit(1);
     }
+    std::optional<std::jthread> scraper;
+    if (scraped) {
+      scraper.emplace([&](const std::stop_token& end) { ScrapeEachSecond(**runtime, end); });
+    }
     const RunReport report = (*runtime)->Run(stop.get_token());
+    scraper.reset();
     if (!report.error.empty() || report.counts.applied != distinct_ || !report.counts.Balanced()) {
       std::fprintf(stderr, "the run is not valid: applied %lld of %lld %s\n",
                    static_cast<long long>(report.counts.applied), static_cast<long long>(distinct_),
@@ -105,6 +112,14 @@ class Pipeline {
   }
 
  private:
+  static void ScrapeEachSecond(const oncemq::Runtime& runtime, const std::stop_token& end) {
+    for (int tenths = 0; !end.stop_requested(); tenths++) {
+      if (tenths % 10 == 0 && RunMetricsText(runtime.Report(), {.group = kGroup}).empty()) {
+        std::exit(1);
+      }
+      std::this_thread::sleep_for(milliseconds(100));
+    }
+  }
   // Every run begins with the log; a store belongs to one group.
   void ForgetGroup() {
     if (std::exchange(group_known_, true)) {
@@ -180,14 +195,18 @@ Pairs RunPairs(Pipeline& pipeline, const PipelineOptions& options, uint32_t work
   for (int i = 0; i < options.pairs; i++) {
     pairs.floors.push_back(pipeline.Floor());
     const bool other_first = i % 2 == 1;
-    if (options.other && other_first) {
-      pairs.others.push_back(pipeline.Runtime(workers, options.other).rate);
+    const bool other = options.other || options.other_scraped;
+    const auto run_other = [&] {
+      pairs.others.push_back(pipeline.Runtime(workers, options.other, options.other_scraped).rate);
+    };
+    if (other && other_first) {
+      run_other();
     }
     const auto [rate, cpu_ns] = pipeline.Runtime(workers, options.window);
     pairs.values.push_back(rate);
     pairs.cpu_ns.push_back(cpu_ns);
-    if (options.other && !other_first) {
-      pairs.others.push_back(pipeline.Runtime(workers, options.other).rate);
+    if (other && !other_first) {
+      run_other();
     }
     if (peers_dir) {
       pairs.peers.push_back(pipeline.RunPeer(*options.peer, *peers_dir));
@@ -210,7 +229,7 @@ void RunModes(const PipelineOptions& options, const std::optional<std::string>& 
         workers == 0 ? "inline" : std::to_string(workers) + (workers > 1 ? "-workers" : "-worker");
     report.AddPairs(mode + (options.floor ? " / " + options.floor->name : ""), pairs.values,
                     "msg/s", pairs.floors, pairs.cpu_ns);
-    if (options.other) {
+    if (!pairs.others.empty()) {
       report.AddPairs(mode + ", " + options.other_name, pairs.others, "msg/s", pairs.values);
     }
     if (peers_dir) {
@@ -237,6 +256,11 @@ int RunPipelineBench(const std::string& name, PipelineOptions options, int argc,
   }
   if (const auto pairs = Argument(argc, argv, "--pairs")) {
     options.pairs = std::atoi(pairs->c_str());
+  }
+  if (HasFlag(argc, argv, "--scraped")) {
+    options.other = options.window;
+    options.other_name = "scraped / not";
+    options.other_scraped = true;
   }
   try {
     const auto peers_dir = options.peer ? PeersDir(*options.peer, argc, argv) : std::nullopt;

@@ -42,6 +42,7 @@ struct PipelineOptions {
   // The same with another window, in turn, compared with `window`.
   std::string other_name = {};
   NewWindow other = nullptr;
+  bool other_scraped = false;  // --scraped: the other one has the same window, and is scraped
   std::optional<Floor> floor = std::nullopt;  // nothing: the split-queue loop
   std::optional<Peer> peer = std::nullopt;    // with --peers DIR it runs after each pair
 };
@@ -49,7 +50,8 @@ struct PipelineOptions {
 // Fills a topic of 8 partitions with messages of 256 bytes over 10,000 keys, then runs floor and
 // runtime in turn, in each mode, and reports the median of messages per second and of the ratios of
 // the pairs; --inline leaves modes with workers out (for a profile). With a peer: also its own
-// figure against the floor, and ours against it.
+// figure against the floor, and ours against it. With --scraped it compares with a run under one
+// scrape of its metrics a second.
 int RunPipelineBench(const std::string& name, PipelineOptions options, int argc, char** argv);
 
 }  // namespace oncemq::bench

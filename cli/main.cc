@@ -19,6 +19,7 @@
 #include "explain_command.h"
 #include "gate_command.h"
 #include "lock_command.h"
+#include "metrics_options.h"
 #include "oncemq/base/raise_record.h"
 #include "park_options.h"
 #include "run_command.h"
@@ -554,6 +555,7 @@ int Main(int argc, char** argv) {
   AddCheck(app, arguments.check, actions);
   AddDoctor(app, arguments.doctor, actions);
   AddPark(app, actions);
+  AddMetrics(app, actions);
   AddVersion(app, arguments, actions);
   AddExplain(app, arguments, actions);
   AddStatus(app, arguments, actions);

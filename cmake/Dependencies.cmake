@@ -5,7 +5,8 @@
 
 set(ONCEMQ_DEPENDENCIES
     rdkafka rocksdb hiredis hiredis_ssl httplib libpq libmariadb openssl spdlog yaml_cpp cli11 json
-    xxhash protobuf zookeeper gtest gmock rapidcheck)
+    xxhash prometheus protobuf zookeeper
+    gtest gmock rapidcheck)
 
 function(_oncemq_wrap name)
   add_library(oncemq_dep_${name} INTERFACE IMPORTED GLOBAL)
@@ -77,6 +78,9 @@ function(_oncemq_find name)
     _oncemq_wrap(json nlohmann_json::nlohmann_json)
   elseif(name STREQUAL "xxhash")
     _oncemq_pkg_config(xxhash "libxxhash>=0.8.1")
+  elseif(name STREQUAL "prometheus")
+    # By pkg-config: Debian's CMake package demands the libraries of the other components too.
+    _oncemq_pkg_config(prometheus "prometheus-cpp-core>=1.0")
   elseif(name STREQUAL "protobuf")
     find_package(protobuf CONFIG QUIET)
     if(NOT TARGET protobuf::libprotobuf)

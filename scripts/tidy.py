@@ -22,12 +22,14 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Who may include whose public headers: arrows point up the list of folders only.
 LAYERS = {
     "base": {"base"},
+    "metrics": {"base", "metrics"},
     "clients": {"base", "clients"},
     "dedup": {"base", "clients", "dedup"},
-    "gate": {"base", "clients", "dedup", "gate"},
+    "gate": {"base", "clients", "dedup", "gate", "metrics"},
     "ordering": {"base", "clients", "ordering"},
-    "locks": {"base", "clients", "locks"},
-    "framework": {"base", "clients", "dedup", "ordering", "locks", "framework"},
+    "locks": {"base", "clients", "locks", "metrics"},
+    "framework": {"base", "clients", "dedup", "ordering", "locks", "framework",
+                  "metrics"},
 }
 
 # Third-party headers and their library. Where they may be says THIRD_PARTY.md's last column.
@@ -38,6 +40,7 @@ THIRD_PARTY = {
     r"(gtest|gmock)/": "GoogleTest, GoogleMock", r"rocksdb/": "RocksDB", r"openssl/": "OpenSSL",
     r"hiredis/": "hiredis", r"httplib": "cpp-httplib", r"zookeeper/": "libzookeeper-mt",
     r"libpq-fe\.h": "libpq", r"(mysql|errmsg)\.h": "MariaDB Connector/C",
+    r"prometheus/": "prometheus-cpp",
 }
 
 TIME_AND_CHANCE = {  # pattern: (what to say, where it is allowed)

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "oncemq/base/utf8.h"
+
 namespace oncemq {
 namespace {
 
@@ -111,6 +113,16 @@ void AppendCharacters(std::string& out, std::string_view bytes, Style style) {
 }
 
 }  // namespace
+
+std::string ValidUtf8(std::string_view bytes) {
+  std::string out;
+  while (!bytes.empty()) {
+    const Character character = Decode(bytes);
+    out += character.valid ? bytes.substr(0, character.length) : kReplacement;
+    bytes.remove_prefix(character.length);
+  }
+  return out;
+}
 
 void AppendLogText(std::string& out, std::string_view bytes) {
   AppendCharacters(out, bytes, Style::kText);

@@ -28,6 +28,7 @@
 #include "httplib_gate.h"
 #include "oncemq/base/outage.h"
 #include "oncemq/dedup/local_window.h"
+#include "oncemq/gate/gate_metrics.h"
 #include "oncemq/gate/http_gate.h"
 #include "timed_server.h"
 #ifdef ONCEMQ_WITH_POSTGRES
@@ -152,9 +153,9 @@ class Shop {
   const oncemq::milliseconds receipt_;
 };
 
-oncemq::Result<std::shared_ptr<oncemq::HttpGate>> OpenGate(const std::string& at,
-                                                           oncemq::milliseconds receipt,
-                                                           bool expect_scope) {
+oncemq::Result<std::shared_ptr<oncemq::Gate>> OpenGate(const std::string& at,
+                                                       oncemq::milliseconds receipt,
+                                                       bool expect_scope) {
   auto window = OpenWindow(at, expect_scope);
   if (!window) {
     return window.error();
@@ -166,8 +167,7 @@ oncemq::Result<std::shared_ptr<oncemq::HttpGate>> OpenGate(const std::string& at
   if (!gate) {
     return gate.error();
   }
-  return std::make_shared<oncemq::HttpGate>(std::shared_ptr<oncemq::Gate>(*std::move(gate)),
-                                            oncemq::HttpGateOptions{});
+  return std::shared_ptr<oncemq::Gate>(*std::move(gate));
 }
 
 // An endpoint whose store may be away at the start: until it answers, clients are to ask again.
@@ -227,12 +227,15 @@ int main(int argc, char** argv) {
   const oncemq::milliseconds receipt(argc > 4 ? std::atoi(argv[4]) : 0);
   const bool expect_scope = argc > 5 && std::string(argv[5]) == "expect_scope";
   const Shop shop(argv[3], receipt);
+  std::atomic<std::shared_ptr<oncemq::Gate>> open_gate;
   LateEndpoint orders([&]() -> oncemq::Result<httplib::Server::Handler> {
     const auto gate = OpenGate(at, receipt, expect_scope);
     if (!gate) {
       return gate.error();
     }
-    return Gated(*gate, {.route = "POST /orders", .tenant = Customer, .contents = OrderOf},
+    open_gate = *gate;
+    const auto http = std::make_shared<oncemq::HttpGate>(*gate, oncemq::HttpGateOptions{});
+    return Gated(http, {.route = "POST /orders", .tenant = Customer, .contents = OrderOf},
                  [&shop](const httplib::Request& request, httplib::Response& response,
                          const oncemq::Ticket& ticket) {
                    return shop.PlaceOrder(request, response, ticket);
@@ -256,6 +259,12 @@ int main(int argc, char** argv) {
   server.new_task_queue = [] { return new httplib::ThreadPool(128); };
   server.Post("/orders", [&orders](const httplib::Request& request, httplib::Response& response) {
     orders.Answer(request, response);
+  });
+  server.Get("/metrics", [&](const httplib::Request&, httplib::Response& response) {
+    const std::shared_ptr<oncemq::Gate> gate = open_gate;
+    oncemq::MetricsWriter writer;
+    oncemq::WriteGateMetrics(gate ? gate->counts() : oncemq::GateCounts(), "orders", writer);
+    response.set_content(writer.Text(), oncemq::MetricsWriter::kContentType);
   });
   return server.listen("127.0.0.1", std::atoi(argv[1])) ? 0 : 1;
 }

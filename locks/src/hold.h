@@ -7,6 +7,7 @@
 #include <stop_token>
 #include <string>
 
+#include "lock_counters.h"
 #include "oncemq/base/clock.h"
 #include "oncemq/base/fence.h"
 #include "oncemq/base/token.h"
@@ -29,6 +30,7 @@ struct Hold {
   const LockMode mode;
   const Fence fence;
   const milliseconds lease;
+  std::shared_ptr<LockCounters> counters;  // of its domain, from before it is watched
   std::stop_source stop;
   std::stop_source recalled;
   std::atomic<BootTime> safe_until{BootTime{}};

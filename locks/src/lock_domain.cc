@@ -49,6 +49,7 @@ struct LockDomain::Parts {
   const uint64_t process = OfThisProcess();
   const std::string host_and_process = HostAndProcess();
   std::atomic<uint64_t> attempts{0};
+  const std::shared_ptr<LockCounters> counters = std::make_shared<LockCounters>();
   const pid_t pid = getpid();
 
   LeaseTimes Times(const AcquireOptions& how) const { return TimesOf(options, how); }
@@ -69,7 +70,8 @@ struct LockDomain::Parts {
     }
   }
   Result<Granted<Lease>> Drive(AcquireState& state, AcquireRequest& request,
-                               const LeaseTimes& times, const AcquireOptions& how) const;
+                               const LeaseTimes& times, const AcquireOptions& how,
+                               BootTime began) const;
 };
 
 LockDomain::LockDomain(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -136,12 +138,12 @@ Result<Granted<Lease>> LockDomain::AcquireOne(std::string_view name, const Acqui
   AcquireState state({times, parts_->options.queue_lease, parts_->options.patience, how.wait,
                       how.until, token.process + token.attempt, began},
                      parts_->clock.Boot());
-  return parts_->Drive(state, request, times, how);
+  return parts_->Drive(state, request, times, how, began);
 }
 
 Result<Granted<Lease>> LockDomain::Parts::Drive(AcquireState& state, AcquireRequest& request,
-                                                const LeaseTimes& times,
-                                                const AcquireOptions& how) const {
+                                                const LeaseTimes& times, const AcquireOptions& how,
+                                                BootTime began) const {
   using Do = AcquireState::Do;
   for (;;) {
     const BootTime now = clock.Boot();
@@ -168,6 +170,9 @@ Result<Granted<Lease>> LockDomain::Parts::Drive(AcquireState& state, AcquireRequ
       case Do::kHold: {
         auto hold = std::make_shared<Hold>(watchdog, request.name, request.token, request.mode,
                                            how.fence.value_or(state.fence()), times.lease);
+        hold->counters = counters;
+        counters->granted++;
+        counters->wait.Observe(now - began);
         watchdog->Watch(hold, times, state.requested_at());
         return {Lease(std::move(hold))};
       }
@@ -177,8 +182,10 @@ Result<Granted<Lease>> LockDomain::Parts::Drive(AcquireState& state, AcquireRequ
           TakeBack(request);
         }
         if (step.what == Do::kFail) {
+          counters->failed++;
           return state.error();
         }
+        counters->not_granted++;
         return {kNotGranted};
     }
   }
@@ -228,6 +235,10 @@ Result<Granted<std::vector<Lease>>> LockDomain::AcquireAll(std::span<const std::
   }
   return Error{Code::kTimeout, Effect::kNone,
                "each time one of the names was lost before the last one was had"};
+}
+
+LockCounts LockDomain::counts() const {
+  return parts_->counters->Read();
 }
 
 LockEngine& LockDomain::engine() const {

@@ -292,6 +292,9 @@ void Watchdog::NotifyLoss(Hold& hold, LeaseLoss why) {
   }
   ONCEMQ_CHECK(hold.lost.load() == LeaseLoss::kNot, "a hold is lost once and for ever (L3)");
   hold.lost.store(why);
+  if (hold.counters) {
+    hold.counters->lost[static_cast<size_t>(why)]++;
+  }
   hold.safe_until.store(BootTime::min());
   if (hold.ends_process.load()) {  // here: nothing of the user's may come before it
     EndProcess(hold.name);

@@ -44,6 +44,14 @@ int64_t Frontier::Advance() {
   return offset_;
 }
 
+int64_t Frontier::Surplus(int64_t since) const {
+  int64_t carried = 0;  // above the frontier, with their outcomes in the totals
+  for (const OffsetMap::Range& range : carried_.ranges()) {
+    carried += std::max<int64_t>(range.to - std::max(range.from, offset_), 0);
+  }
+  return totals_.sum() - (offset_ - since) - carried;
+}
+
 bool Frontier::Finished(int64_t offset) const {
   if (offset < offset_ || offset >= next_) {
     return offset < offset_;

@@ -126,6 +126,11 @@ TEST_F(HttpEndpoint, OfManyClicksOneOrders) {
     EXPECT_NE(again->get_header_value("Location"), "");
   }
   EXPECT_EQ(Post(server, "click-0", R"({"item": "coffee"})")->status, 422);
+  const auto metrics = httplib::Client("127.0.0.1", server.port.number()).Get("/metrics");
+  ASSERT_TRUE(metrics);
+  EXPECT_NE(metrics->body.find("_answers_total{gate=\"orders\",answer=\"permitted\"} 5\n"),
+            std::string::npos)
+      << metrics->body;
   const auto no_key = Post(server, "not a key");
   EXPECT_EQ(no_key->status, 400);
   EXPECT_EQ(Problem(no_key)["detail"],

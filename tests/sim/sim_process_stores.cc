@@ -68,7 +68,8 @@ bool SimProcess::Announced(const CommitAction& action) {
   const int64_t known_to =
       catch_up_ ? catch_up_->KnownTo(action.partition, action.offset) : action.offset;
   const auto announcement = CommitFlight::Plan(*stores_, action, known_to);
-  if (!announcement || store_errors_.Window("announce", 1, direct_.Announce({&*announcement, 1}))) {
+  const auto announce = [&] { return direct_.Announce({&*announcement, 1}); };
+  if (!announcement || store_errors_.Window(StoreCall::kAnnounce, 1, announce)) {
     return true;
   }
   core_.CommitAnswered(action.partition, action.number, CommitReply::kNotSent, clock_.Boot());

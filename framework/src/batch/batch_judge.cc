@@ -273,6 +273,7 @@ bool BatchMachine::Failed(size_t i, const Retry& retry) {
   attempts.failed =
       static_cast<uint16_t>(std::min(std::max<uint32_t>(attempts.failed, earlier), 0xffffu));
   settlements_[i].touched |= !retry.not_done;
+  settlements_[i].not_done = retry.not_done;
   progress_[i].failed = !retry.not_done;
   settlements_[i].text = retry.why.substr(0, kLongestRetryReason);
   milliseconds most = kLongestRetry;
@@ -370,6 +371,7 @@ void BatchMachine::Settle(size_t i, DeliveryFate fate, microseconds wait) {
 // to be released, or the message would wait behind itself (rule 17).
 void BatchMachine::SettleFenced(size_t i, DeliveryFate fate) {
   Settle(i, fate);
+  settlements_[i].fenced = FencePlace::kClaim;
   if (items_[i].stage == Stage::kClaiming) {
     settlements_[i].stage = Stage::kReleasing;
     settlements_[i].token = items_[i].token;

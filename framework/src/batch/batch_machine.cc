@@ -123,6 +123,9 @@ void BatchMachine::Restored(const Status& status) {
     fenced ? Settle(i, DeliveryFate::kOwnershipLost)
            : Settle(i, DeliveryFate::kWait, policy_.store_retry);
     settlements_[i].stage = Stage::kCarried;
+    if (fenced) {
+      settlements_[i].fenced = FencePlace::kRestore;
+    }
   }
   ClaimAll();
 }

@@ -79,6 +79,9 @@ void BatchMachine::CompletedTogether(const Status& status) {
       LoseEffect(i, microseconds(0));
       settlements_[i].alone = true;
     } else {
+      if (status) {
+        settlements_[i].fenced = FencePlace::kComplete;
+      }
       LoseEffect(i, status ? microseconds(0) : policy_.store_retry);
     }
   }
@@ -117,6 +120,7 @@ void BatchMachine::CompletedOne(size_t i, const Status& status, MarkerChange cha
   } else if (change == MarkerChange::kMade) {
     Settle(i, DeliveryFate::kApplied);
   } else {
+    settlements_[i].fenced = FencePlace::kComplete;
     settlements_[i].touched = true;
     settlements_[i].result_dropped = false;
     // look again: the next claim says what became of it (rule 16)
@@ -213,6 +217,7 @@ void BatchMachine::Parked(const Status& status) {
     } else if (changes_[progress_[i].request] == MarkerChange::kMade) {
       Settle(i, FateOnRecord(policy_.reject));
     } else {
+      settlements_[i].fenced = FencePlace::kPark;
       settlements_[i].touched = true;
       GiveUpClaim(i, DeliveryFate::kWithdrawn);
     }

@@ -2,6 +2,7 @@
 #include "oncemq/framework/core.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "core_impl.h"
 #include "oncemq/base/check.h"
@@ -176,7 +177,8 @@ PartitionStatus Core::Status(PartitionId partition) const {
           .map_full = state.MapFull(),
           .suspect_to = state.suspect_to(),
           .cautious_to = state.caution.cautious_to(),
-          .totals = state.facts().metadata.totals,
+          .totals = {state.facts().metadata.totals,
+                     state.frontier().Surplus(state.facts().metadata.since)},
           .uncertain = state.facts().metadata.uncertain,
           .counts = state.counts,
           .retrying = impl_->retries_.count(partition),
@@ -200,26 +202,38 @@ bool Core::Made(PartitionId partition, const CommitMetadata& commit) const {
   return impl_->At(partition).Made(commit);
 }
 
+DeliveryCounts& DeliveryCounts::operator+=(const DeliveryCounts& more) {
+  const auto add = [](auto& to, const auto& from) {
+    std::ranges::transform(to, from, to.begin(), std::plus());
+  };
+  deliveries += more.deliveries;
+  applied += more.applied;
+  suppressed += more.suppressed;
+  parked += more.parked;
+  rejected += more.rejected;
+  handed_back += more.handed_back;
+  open += more.open;
+  uncertain += more.uncertain;
+  own_redelivery += more.own_redelivery;
+  attached += more.attached;
+  conflict += more.conflict;
+  result_dropped += more.result_dropped;
+  unprotected += more.unprotected;
+  repaired += more.repaired;
+  stale += more.stale;
+  handler_calls += more.handler_calls;
+  retries += more.retries;
+  retries_not_done += more.retries_not_done;
+  add(parked_by, more.parked_by);
+  add(redriven, more.redriven);
+  add(fenced, more.fenced);
+  return *this;
+}
+
 DeliveryCounts Core::Counts() const {
   DeliveryCounts sum;
   for (const auto& partition : impl_->partitions_) {
-    const DeliveryCounts& c = partition->counts;
-    sum.deliveries += c.deliveries;
-    sum.applied += c.applied;
-    sum.suppressed += c.suppressed;
-    sum.parked += c.parked;
-    sum.rejected += c.rejected;
-    sum.handed_back += c.handed_back;
-    sum.open += c.open;
-    sum.uncertain += c.uncertain;
-    sum.own_redelivery += c.own_redelivery;
-    sum.attached += c.attached;
-    sum.conflict += c.conflict;
-    sum.result_dropped += c.result_dropped;
-    sum.unprotected += c.unprotected;
-    sum.repaired += c.repaired;
-    sum.stale += c.stale;
-    sum.handler_calls += c.handler_calls;
+    sum += partition->counts;
   }
   return sum;
 }

@@ -55,6 +55,7 @@ bool IsSuspect(const Delivery& head, const PartitionState& partition) {
 
 bool Core::Impl::TakeBatch(MessageBatch& batch, BootTime now, uint32_t limit) {
   batch.items.clear();
+  batch.late.clear();
   batch.safe_until = BootTime::max();
   WakeDue(now);
   ReviewTrial();
@@ -126,6 +127,9 @@ void Core::Impl::TakeFrom(PartitionId partition, uint32_t most, MessageBatch& ba
     const uint32_t room = alone ? 1 : most - static_cast<uint32_t>(batch.items.size());
     const uint32_t taken = TakeLane(index, room, batch, now);
     if (taken > 0) {
+      if (lanes_[index].due && retries_.Retrying(lanes_[index].head)) [[unlikely]] {
+        batch.late.push_back(now - waiting_.DueOf(index));
+      }
       trial_.HandOut(batch.items.back());
       Lane& lane = lanes_[index];
       ONCEMQ_CHECK(lane.outstanding == 0, "a lane is with one worker at a time");

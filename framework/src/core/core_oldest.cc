@@ -54,6 +54,7 @@ OpenMessage Core::Impl::Describe(const Delivery& delivery, uint32_t slot) const 
   message.partition = delivery.partition;
   message.offset = delivery.offset;
   message.id = delivery.id_view();
+  message.time = delivery.time;
   message.attempt = delivery.attempt;
   const Retries::Wait* const wait = retries_.Find(slot, delivery.partition, delivery.offset);
   message.why = wait != nullptr ? wait->why : "";

@@ -31,6 +31,18 @@ Verdict VerdictOf(const Settlement& settlement) {
   }
 }
 
+// `follows`: a message of its key was parked before it.
+ParkCause CauseOf(const Settlement& settlement, bool follows) {
+  if (settlement.attached) {
+    return ParkCause::kAttached;
+  }
+  if (settlement.conflict) {
+    return ParkCause::kConflict;
+  }
+  const bool called = settlement.handled || settlement.attempts.made > 0;
+  return called ? ParkCause::kHandler : follows ? ParkCause::kFollows : ParkCause::kUncalled;
+}
+
 // It went with nothing else. If its call has returned, it did not kill the process.
 void NoteTried(const Settlement& settlement, int64_t offset, Caution& caution, Trial& trial) {
   if (settlement.handled || IsFinal(settlement.fate)) {
@@ -78,6 +90,9 @@ void Core::Impl::Settle(std::span<Settlement> settlements, BootTime now) {
       ReleaseId(delivery);
     } else {
       NoteWait(delivery, settlement, now);
+      if (settlement.fenced) [[unlikely]] {
+        partition.counts.fenced[static_cast<size_t>(*settlement.fenced)]++;
+      }
       Keep(delivery, settlement.slot, settlement);
       NoteUncertain(partition, delivery);
       // One that stops its partition is not settled any further: it is handed back.
@@ -114,6 +129,11 @@ void Core::Impl::Account(PartitionState& partition, const Settlement& settlement
       break;
     case DeliveryFate::kParked:
       counts.parked++;
+      if (!settlement.redriven) {
+        const Delivery& delivery = slab_[settlement.slot];
+        const bool follows = parked_.Holds(delivery.partition, lanes_[delivery.lane].hash);
+        counts.parked_by[static_cast<size_t>(CauseOf(settlement, follows))]++;
+      }
       break;
     case DeliveryFate::kRejected:
       counts.rejected++;
@@ -131,6 +151,12 @@ void Core::Impl::Account(PartitionState& partition, const Settlement& settlement
   counts.unprotected += settlement.unprotected ? 1 : 0;
   counts.repaired += restored ? 1 : 0;
   counts.stale += current ? 0 : 1;
+  if (settlement.redriven) [[unlikely]] {
+    const RedriveEnd end = settlement.fate == DeliveryFate::kParked ? RedriveEnd::kParked
+                           : kept_outcomes_[settlement.slot].drop   ? RedriveEnd::kDropped
+                                                                    : RedriveEnd::kDone;
+    counts.redriven[static_cast<size_t>(end)]++;
+  }
 }
 
 // A delivery that goes back though its handler may have had its effect: the last commit names it
@@ -145,6 +171,10 @@ void Core::Impl::NoteUncertain(PartitionState& partition, const Delivery& delive
 // A message that only waits for its store keeps the word of its handler.
 void Core::Impl::NoteWait(const Delivery& delivery, const Settlement& settlement, BootTime now) {
   const bool retry = settlement.fate == DeliveryFate::kRetry;
+  if (retry) {
+    DeliveryCounts& counts = At(delivery.partition).counts;
+    settlement.not_done ? counts.retries_not_done++ : counts.retries++;
+  }
   if (retry || settlement.fate == DeliveryFate::kWait) {
     const Retries::Wait wait{.retry = retry,
                              .until = now + settlement.wait,

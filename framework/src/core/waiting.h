@@ -122,6 +122,8 @@ class Waiting {
       return is_gone;
     });
   }
+  // The end of its last pause.
+  BootTime DueOf(uint32_t lane) const { return records_[lane].due; }
   std::optional<BootTime> NextDue() const {
     return due_.empty() ? std::nullopt : std::optional(due_.begin()->first);
   }

@@ -85,6 +85,14 @@ void ParkWatch::End(PartitionId id) {
   partitions_.erase(found);
 }
 
+std::optional<int64_t> ParkWatch::Count(PartitionId id) {
+  MutexLock lock(mutex_);
+  const auto found = partitions_.find(id);
+  const bool known = found != partitions_.end() && found->second.ready;
+  return known ? std::optional(static_cast<int64_t>(found->second.book.entries().size()))
+               : std::nullopt;
+}
+
 void ParkWatch::Read(PartitionId id, uint32_t most, const std::function<bool(int64_t)>& finished,
                      std::vector<RedrivenArrival>& arrivals) {
   MutexLock lock(mutex_);

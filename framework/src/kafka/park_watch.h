@@ -51,6 +51,7 @@ class ParkWatch final : public ParkedSource {
   void Read(PartitionId id, uint32_t most, const std::function<bool(int64_t)>& finished,
             std::vector<RedrivenArrival>& arrivals) override;
   void End(PartitionId id) override;
+  std::optional<int64_t> Count(PartitionId id) override;
   // The delivery of a redriven message is over.
   void TakeBack(const DetachedMessage& message);
 

@@ -64,15 +64,13 @@ void AssignedPartitions::Raise(const RaiseOwnerEpochAction& action) {
     return;
   }
   if (poll_.parts.window != nullptr) {
-    job.owner_epoch =
-        poll_.parts.window->RaiseOwnerEpoch(owned.source, owned.partition, action.floor);
+    job.owner_epoch = poll_.errors.Window(StoreCall::kRaiseOwnerEpoch, 1, [&] {
+      return poll_.parts.window->RaiseOwnerEpoch(owned.source, owned.partition, action.floor);
+    });
   } else {
     const auto now = static_cast<OwnerEpoch>(poll_.parts.clock->Wall().micros);
     job.owner_epoch = owned.local_owner_epoch =
         std::max({owned.local_owner_epoch + 1, action.floor, now});
-  }
-  if (!job.owner_epoch) {
-    (void)poll_.errors.Window("raise own", 1, job.owner_epoch.error());
   }
   Raised(job);
 }
@@ -82,6 +80,8 @@ void AssignedPartitions::Raised(const HistoryThread::RaiseOwnerEpoch& job) {
   const Result<OwnerEpoch>& owner_epoch = job.owner_epoch;
   AssignedPartition& owned = partitions_[id];
   owned.raising = owned.raising == job.action.epoch ? 0 : owned.raising;
+  const bool fenced = !owner_epoch && owner_epoch.error().code == Code::kFenced;
+  poll_.errors.Fenced(FencePlace::kOwnerEpoch, fenced ? 1 : 0);
   if (Runs(id, job.action.epoch)) {
     owned.unowned = owner_epoch ? "" : owner_epoch.error().message;
     Answered(id, owner_epoch ? std::nullopt : std::optional<Error>(owner_epoch.error()));

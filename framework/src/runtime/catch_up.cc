@@ -161,8 +161,9 @@ void CatchUp::Put(PartitionId partition, OwnerEpoch owner_epoch, BootTime now,
     history_thread_->Add(std::move(job));
     return;
   }
-  Take(progress, errors_.Window("restore", requests_.size(), window_->Restore(requests_, changes_)),
-       now, released);
+  const Status restored = errors_.Window(StoreCall::kRestore, requests_.size(),
+                                         [this] { return window_->Restore(requests_, changes_); });
+  Take(progress, restored, now, released);
 }
 
 void CatchUp::Restored(const HistoryThread::Restore& answer, BootTime now,

@@ -11,6 +11,9 @@ namespace oncemq {
 void CommitFlight::Request(CommitAction commit) {
   // Nothing is committed for an assignment lost after the core asked.
   if (partitions_.Runs(commit.partition, commit.epoch)) {
+    State& flight = partitions_[commit.partition].flight;
+    flight.requested = commit.number;
+    flight.requested_at = poll_.now;
     requested_.push_back(std::move(commit));
   }
 }
@@ -83,6 +86,7 @@ void CommitFlight::Announced(HistoryThread::Announce& job) {
   } else {
     partitions_.Answered(id, job.made.error());
     const bool fenced = job.made.error().code == Code::kFenced;
+    poll_.errors.Fenced(FencePlace::kCommit, fenced ? 1 : 0);
     poll_.core.CommitAnswered(id, job.commit.number,
                               fenced ? CommitReply::kFenced : CommitReply::kNotSent, poll_.now);
   }
@@ -104,8 +108,13 @@ void CommitFlight::Answered(PartitionId partition, uint64_t number, CommitReply 
   if (poll_.stores && reply == CommitReply::kAcknowledged) {
     Acknowledged(*poll_.stores, partition, number, poll_.core.Status(partition).owner_epoch);
   }
+  poll_.errors.Fenced(FencePlace::kCommit, reply == CommitReply::kRefused ? 1 : 0);
   if (partitions_.Owns(partition)) {
-    partitions_[partition].flight.unknown = reply == CommitReply::kUnknown;
+    State& flight = partitions_[partition].flight;
+    flight.unknown = reply == CommitReply::kUnknown;
+    if (reply == CommitReply::kAcknowledged && flight.requested == number) {
+      poll_.commit_times.Observe(poll_.now - flight.requested_at);
+    }
   }
   poll_.core.CommitAnswered(partition, number, reply, poll_.now);
 }

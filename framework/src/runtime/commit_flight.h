@@ -34,6 +34,8 @@ class CommitFlight {
   struct State {
     uint32_t announcing = 0;                   // commits with the history thread, of any assignment
     std::optional<BootTime> with_store_since;  // nothing of this assignment's commit was sent
+    uint64_t requested = 0;                    // the number of the last commit
+    BootTime requested_at{};
     bool unknown = false;   // an earlier commit has got no answer, and may still land
     bool in_doubt = false;  // drained, but a commit of it may still be under way
   };

@@ -80,9 +80,11 @@ bool OpenEffects(Job& job, const BatchItem& item, const DriveTools& tools) {
       granted.push_back(job.machine.claims()[i]);
     }
   }
-  auto effects = tools.window->NewEffects(item.at.source, item.at.partition, granted);
+  auto effects = tools.errors->Window(StoreCall::kNewEffects, 1, [&] {
+    return tools.window->NewEffects(item.at.source, item.at.partition, granted);
+  });
   if (!effects) {
-    return Keep(job, tools.errors->Window("new effects", 1, effects.error())).has_value();
+    return Keep(job, effects.error()).has_value();
   }
   job.effects = *std::move(effects);
   return true;
@@ -139,8 +141,8 @@ void GiveNamesBack(Job& job, bool done) {
 bool HandleAll(Job& job, const Handler& handler, const DriveTools& tools) {
   BatchMachine& machine = job.machine;
   int64_t tick = tools.clock->Tick();
-  const BootTime begin = tools.clock->Boot();
-  BootTime now = begin;
+  BootTime now = tools.clock->Boot();
+  job.calls.Begin(now);
   job.watch.BeginHandling(machine, now);
   // Looked at before each call: a process that was stopped between two of them starts none past
   // safe_until, nor past the end of its claims.
@@ -148,6 +150,7 @@ bool HandleAll(Job& job, const Handler& handler, const DriveTools& tools) {
     if (const int64_t present = tools.clock->Tick(); present != tick) {
       tick = present;
       now = tools.clock->Boot();
+      job.calls.SeeTime(now);
     }
     return now;
   };
@@ -176,6 +179,7 @@ bool HandleAll(Job& job, const Handler& handler, const DriveTools& tools) {
     Outcome outcome = HandleOne(job, handler, message, context);
     const bool done = std::holds_alternative<Done>(outcome);
     job.watch.Leave();
+    job.calls.Returned();
     if (!machine.Handled(std::move(outcome))) [[unlikely]] {
       LogDropped(message, machine.policy().max_result_bytes);
     }
@@ -188,7 +192,7 @@ bool HandleAll(Job& job, const Handler& handler, const DriveTools& tools) {
   if (job.watch.EndHandling() != BatchWatch::Ended::kOurs) {
     return false;
   }
-  job.took += tools.clock->Boot() - begin;
+  job.calls.SeeTime(tools.clock->Boot());
   return true;
 }
 
@@ -196,11 +200,13 @@ bool HandleAll(Job& job, const Handler& handler, const DriveTools& tools) {
 void Claim(Job& job, const DriveTools& tools) {
   BatchMachine& machine = job.machine;
   const BootTime sent = tools.clock->Boot();
-  const Status claimed = tools.window->Claim(machine.claims(), machine.claim_answers());
+  const Status claimed = tools.errors->Window(StoreCall::kClaim, machine.claims().size(), [&] {
+    return tools.window->Claim(machine.claims(), machine.claim_answers());
+  });
   if (claimed && machine.policy().level == Level::kOpaque) {
     job.claims_end.Claimed(sent, tools.window->capabilities().times);
   }
-  machine.Claimed(Keep(job, tools.errors->Window("claim", machine.claims().size(), claimed)));
+  machine.Claimed(Keep(job, claimed));
 }
 
 // The markers of what is done; at the level atomic with the effects, for all or for none. Whether
@@ -231,7 +237,9 @@ Status PersistEnds(std::span<const JournalEntry> entries, const DriveTools& tool
   }
   const Coordinates& at = ended->item->at;
   const Announcement kept{.source = at.source, .partition = at.partition, .commits = false};
-  return tools.errors->Window("announce", 1, tools.window->Announce({&kept, 1}));
+  return tools.errors->Window(StoreCall::kAnnounce, 1, [&] {
+    return tools.window->Announce({&kept, 1});
+  });
 }
 
 void Record(Job& job, const DriveTools& tools) {
@@ -250,34 +258,34 @@ void Record(Job& job, const DriveTools& tools) {
 Driven DriveBatch(Job& job, const Handler& handler, const DriveTools& tools) {
   BatchMachine& machine = job.machine;
   Window* const window = tools.window;
-  const auto reported = [&](std::string_view call, size_t requests, Status status) {
-    return Keep(job, tools.errors->Window(call, requests, std::move(status)));
+  const auto asked = [&](StoreCall call, size_t requests, auto make) {
+    return Keep(job, tools.errors->Window(call, requests, make));
   };
   machine.Start(job.batch);
   job.effects.reset();
   job.failed.reset();
-  job.took = microseconds(0);
+  job.calls.Reset();
   job.claims_end.Begin();
   for (;;) {
     const std::span<MarkerChange> changes = machine.changes();
     switch (machine.step()) {
       case BatchStep::kRestore:
-        machine.Restored(reported("restore", machine.restores().size(),
-                                  window->Restore(machine.restores(), changes)));
+        machine.Restored(asked(StoreCall::kRestore, machine.restores().size(),
+                               [&] { return window->Restore(machine.restores(), changes); }));
         break;
       case BatchStep::kClaim:
         Claim(job, tools);
         break;
       case BatchStep::kRelease:
         job.effects.reset();  // before handlers there are none, after them nothing was done
-        machine.Released(reported("release", machine.releases().size(),
-                                  window->Release(machine.releases(), changes)));
+        machine.Released(asked(StoreCall::kRelease, machine.releases().size(),
+                               [&] { return window->Release(machine.releases(), changes); }));
         break;
       case BatchStep::kRecord:
         machine.Recorded(window == nullptr
                              ? Status()
-                             : reported("record uncertain", machine.uncertain().size(),
-                                        window->RecordUncertain(machine.uncertain())));
+                             : asked(StoreCall::kRecordUncertain, machine.uncertain().size(),
+                                     [&] { return window->RecordUncertain(machine.uncertain()); }));
         break;
       case BatchStep::kHandle:
         if (!HandleAll(job, handler, tools)) {
@@ -287,9 +295,10 @@ Driven DriveBatch(Job& job, const Handler& handler, const DriveTools& tools) {
         break;
       case BatchStep::kComplete: {
         job.watch.BeginCompleting(machine);
-        const Status completed = Complete(job, tools);
+        const Status completed = asked(StoreCall::kComplete, machine.completions().size(),
+                                       [&] { return Complete(job, tools); });
         job.watch.EndCompleting();
-        machine.Completed(reported("complete", machine.completions().size(), completed));
+        machine.Completed(completed);
         job.effects.reset();
         job.locks.Release();
         break;
@@ -300,8 +309,8 @@ Driven DriveBatch(Job& job, const Handler& handler, const DriveTools& tools) {
         break;
       case BatchStep::kPark:
         job.effects.reset();
-        machine.Parked(
-            reported("park", machine.parks().size(), window->Park(machine.parks(), changes)));
+        machine.Parked(asked(StoreCall::kPark, machine.parks().size(),
+                             [&] { return window->Park(machine.parks(), changes); }));
         break;
       case BatchStep::kSettled:
         job.effects.reset();

@@ -149,10 +149,11 @@ void HistoryThread::AnnounceTogether(std::span<Job> jobs) {
     one.announcement.metadata = one.commit.metadata;  // where it lies now
     all.push_back(one.announcement);
   }
+  const BootTime begin = BootNow();
   const Status made = window_->Announce(all);
   const bool all_alike = made || (window_->capabilities().remote && IsOutage(made.error()));
   if (all_alike) {
-    (void)errors_.Window("announce", all.size(), made);
+    errors_.Window(StoreCall::kAnnounce, all.size(), BootNow() - begin, made);
   }
   for (Job& job : jobs) {
     auto& one = std::get<Announce>(job);
@@ -164,8 +165,9 @@ void HistoryThread::AnnounceTogether(std::span<Job> jobs) {
 }
 
 void HistoryThread::Call(RaiseOwnerEpoch& job) {
-  job.owner_epoch = window_->RaiseOwnerEpoch(job.source, job.partition, job.action.floor);
-  (void)errors_.Window("raise own", 1, job.owner_epoch ? Status() : job.owner_epoch.error());
+  job.owner_epoch = errors_.Window(StoreCall::kRaiseOwnerEpoch, 1, [&] {
+    return window_->RaiseOwnerEpoch(job.source, job.partition, job.action.floor);
+  });
 }
 
 void HistoryThread::Call(Open& job) {
@@ -174,17 +176,21 @@ void HistoryThread::Call(Open& job) {
 
 void HistoryThread::Call(Announce& job) {
   job.announcement.metadata = job.commit.metadata;  // where it lies now
-  job.made = errors_.Window("announce", 1, window_->Announce({&job.announcement, 1}));
+  job.made = errors_.Window(StoreCall::kAnnounce, 1, [&] {
+    return window_->Announce({&job.announcement, 1});
+  });
 }
 
 void HistoryThread::Call(Committed& job) {
   MarkerChange change;
-  (void)errors_.Window("committed", 1, window_->Committed({&job.progress, 1}, {&change, 1}));
+  (void)errors_.Window(StoreCall::kCommitted, 1, [&] {
+    return window_->Committed({&job.progress, 1}, {&change, 1});
+  });
 }
 
 void HistoryThread::Call(Restore& job) {
-  job.made =
-      errors_.Window("restore", job.requests.size(), window_->Restore(job.requests, job.changes));
+  job.made = errors_.Window(StoreCall::kRestore, job.requests.size(),
+                            [&] { return window_->Restore(job.requests, job.changes); });
 }
 
 void HistoryThread::Call(Close& job) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr microseconds kLogsEvery{250'000};
 constexpr microseconds kStuckAfter{1'000'000};
-constexpr microseconds kListStuckEvery{1'000'000};
+constexpr microseconds kListOpenEvery{1'000'000};
 constexpr milliseconds kReportAfter{10'000};  // a shorter stay is not worth a line
 constexpr microseconds kReportEvery{30'000'000};
 constexpr size_t kLongestId = 256;  // in the log
@@ -141,26 +141,27 @@ void Holdups::Note(PartitionId id, std::optional<int64_t> caught_up_to, Partitio
     of.stands_since = now;
     of.oldest.reset();
   }
+  of.lowest = open ? of.lowest : kNoLogTime;
 }
 
-std::vector<OpenMessage> Holdups::ListStuck(BootTime now) {
+std::vector<OpenMessage> Holdups::ListOpen(BootTime now) {
   std::vector<OpenMessage> wanted;
-  if (now < list_stuck_at_) {
+  if (now < list_open_at_) {
     return wanted;
   }
-  list_stuck_at_ = now + kListStuckEvery;
+  list_open_at_ = now + kListOpenEvery;
   std::vector<PartitionId> ids;
   for (PartitionId id = 0; id < partitions_.size(); id++) {
     partitions_[id].oldest.reset();
-    if (partitions_[id].stands && now - partitions_[id].stands_since >= kStuckAfter) {
+    if (partitions_[id].stands) {
       ids.push_back(id);
     }
   }
-  if (ids.size() > kMostStuck) {
-    std::ranges::nth_element(ids, ids.begin() + kMostStuck, {}, [this](PartitionId id) {
+  if (ids.size() > kMostOpen) {
+    std::ranges::nth_element(ids, ids.begin() + kMostOpen, {}, [this](PartitionId id) {
       return std::pair(partitions_[id].stands_since, id);
     });
-    ids.resize(kMostStuck);
+    ids.resize(kMostOpen);
     std::ranges::sort(ids);
   }
   for (const PartitionId id : ids) {
@@ -172,14 +173,21 @@ std::vector<OpenMessage> Holdups::ListStuck(BootTime now) {
 void Holdups::Keep(std::vector<OpenMessage> found) {
   for (OpenMessage& message : found) {
     if (message.offset >= 0) {
-      At(message.partition).oldest = std::move(message);
+      Partition& of = At(message.partition);
+      of.lowest = message.time;
+      of.oldest = std::move(message);
     }
   }
 }
 
-void Holdups::Describe(PartitionId id, PartitionReport& one, BootTime now) const {
+void Holdups::Describe(PartitionId id, PartitionReport& one, BootTime now, LogTime wall) const {
   const Partition& of = partitions_[id];
-  if (!of.oldest) {
+  if (one.lag) {
+    one.measures.lag_time = *one.lag == 0             ? milliseconds(0)
+                            : of.lowest != kNoLogTime ? std::max(wall - of.lowest, milliseconds(0))
+                                                      : one.unmoved;
+  }
+  if (!of.oldest || now - of.stands_since < kStuckAfter) {
     return;
   }
   HeldBy held{.message = *of.oldest, .held_for = Since(of.stands_since, now)};

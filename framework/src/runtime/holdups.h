@@ -4,13 +4,13 @@
 //
 //   if (holdups.LogsDue(now)) holdups.SeeLog(id, source.LogOf(id));     // for each partition
 //   holdups.Note(id, caught_up_to, report.partitions[i], now);          // likewise
-//   auto stuck = holdups.ListStuck(now);
-//   core.FindOldest(stuck);
-//   holdups.Keep(std::move(stuck));
-//   holdups.Describe(id, report.partitions[i], now);                    // for each partition
+//   auto open = holdups.ListOpen(now);
+//   core.FindOldest(open);
+//   holdups.Keep(std::move(open));
+//   holdups.Describe(id, report.partitions[i], now, wall);              // for each partition
 //   holdups.Tell(report, now);
 //
-// **Limits:** the lowest message is looked up for kMostStuck partitions at most, once a second.
+// **Limits:** the lowest message is looked up for kMostOpen partitions at most, once a second.
 // The log gets kMostReported lines at a time: partitions with the same reason share one.
 //
 // **Thread safety:** none; belongs to the poll thread.
@@ -27,7 +27,7 @@ namespace oncemq {
 
 class Holdups {
  public:
-  static constexpr size_t kMostStuck = 256;
+  static constexpr size_t kMostOpen = 256;
   static constexpr size_t kMostReported = 8;
 
   bool LogsDue(BootTime now);
@@ -38,11 +38,12 @@ class Holdups {
   void Note(PartitionId id, std::optional<int64_t> caught_up_to, PartitionReport& one,
             BootTime now);
 
-  // Those whose lowest message has stayed the same for a second, to be filled in by
-  // Core::FindOldest(); mostly none.
-  std::vector<OpenMessage> ListStuck(BootTime now);
+  // Partitions with an open message, the one that has stood longest first among them, to be filled
+  // in by Core::FindOldest(). Once a second.
+  std::vector<OpenMessage> ListOpen(BootTime now);
   void Keep(std::vector<OpenMessage> found);
-  void Describe(PartitionId id, PartitionReport& one, BootTime now) const;
+  // Fills in the age of the lowest message, and the message itself after a second.
+  void Describe(PartitionId id, PartitionReport& one, BootTime now, LogTime wall) const;
 
   void ReportHoldups(const RunReport& report, BootTime now);
 
@@ -63,13 +64,14 @@ class Holdups {
     int64_t frontier = -1;
     BootTime stands_since{};
     std::optional<OpenMessage> oldest;
+    LogTime lowest = kNoLogTime;  // the time of the lowest message's record, as of the last look
   };
   Partition& At(PartitionId id);
   static bool HasWork(const PartitionReport& one, const LogSight& log);
 
   std::vector<Partition> partitions_;
   BootTime logs_at_{};
-  BootTime list_stuck_at_{};
+  BootTime list_open_at_{};
   BootTime report_at_{};
 };
 

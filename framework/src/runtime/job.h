@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "batch_watch.h"
+#include "call_times.h"
 #include "claims_end.h"
 #include "message_locks.h"
 #include "oncemq/framework/batch_machine.h"
@@ -34,7 +35,7 @@ struct Job {
   bool stood_in = false;  // by another worker: its own hangs; the crew's, until the batch is back
   bool no_spare_logged = false;         // that nobody was left to stand in
   uint32_t size = 0;                    // messages of the batch
-  microseconds took{0};                 // by its handlers, without the window's calls
+  CallTimes calls;                      // of its handlers, without the window's calls
   BootTime drain_by = BootTime::max();  // until when a revocation lets it run
 };
 using JobPtr = std::shared_ptr<Job>;

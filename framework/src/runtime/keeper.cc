@@ -210,8 +210,10 @@ Status Keeper::SendRenewals(std::span<const Renewal> renewals) {
   }
   std::vector<MarkerChange> changes(requests.size());
   const BootTime sent = clock_.Boot();
-  const Status renewed =
-      errors_.Window("renew", requests.size(), window_->Renew(requests, changes));
+  const Status renewed = errors_.Window(StoreCall::kRenew, requests.size(),
+                                        [&] { return window_->Renew(requests, changes); });
+  const auto fenced_claims = std::ranges::count(changes, MarkerChange::kFenced);
+  errors_.Fenced(FencePlace::kRenew, renewed ? static_cast<size_t>(fenced_claims) : 0);
   auto change = changes.begin();
   for (const Renewal& renewal : renewals) {
     const auto end = change + static_cast<ptrdiff_t>(renewal.claims.size());

@@ -41,6 +41,9 @@ struct PollState {
   PollParts parts = {};
   Core core{options.core};
   StoreErrors errors = {};
+  LatencyHistogram handler_times = {};
+  LatencyHistogram retry_lateness = {};
+  LatencyHistogram commit_times = {};  // until their acknowledgement
   // where the window keeps the history of commits
   std::optional<HistoryThread> history_thread = {};
   bool remote = false;                      // the window is a server's

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run_reporter.h"
 
+#include <algorithm>
+
 #include "longest_reason.h"
 #include "oncemq/base/log.h"
 
@@ -67,7 +69,25 @@ RunReport RunReporter::Make() {
   report.unreached = poll_.source->Unreached();
   report.unreached_for = poll_.source->UnreachedFor();
   report.missing = poll_.source->Missing();
+  Measure(report);
   return report;
+}
+
+void RunReporter::Measure(RunReport& report) {
+  poll_.errors.Report(report.measures);
+  for (size_t place = 0; place < kFencePlaces; place++) {
+    report.measures.fence_refusals[place] += report.counts.fenced[place];
+  }
+  report.measures.handler = poll_.handler_times.Snapshot();
+  report.measures.commit = poll_.commit_times.Snapshot();
+  report.measures.retry_lateness = poll_.retry_lateness.Snapshot();
+  ParkedSource* const parked = poll_.source->parked();
+  for (size_t i = 0; i < reported_.size(); i++) {
+    PartitionMeasures& one = report.partitions[i].measures;
+    one.parked = parked != nullptr ? parked->Count(reported_[i]) : std::nullopt;
+    const auto left = poll_.catch_up ? poll_.catch_up->LeftOf(reported_[i]) : std::nullopt;
+    one.catch_up_left = left ? std::max<int64_t>(left->start - left->at, 0) : 0;
+  }
 }
 
 void RunReporter::Keep(RunReport report, BootTime at) {
@@ -193,13 +213,15 @@ void RunReporter::NoteHoldups(RunReport& report) {
     holdups_.Note(id, left ? std::optional(left->at) : std::nullopt, report.partitions[i],
                   poll_.now);
   }
-  std::vector<OpenMessage> stuck = holdups_.ListStuck(poll_.now);
-  if (!stuck.empty()) {
-    poll_.core.FindOldest(stuck);
-    holdups_.Keep(std::move(stuck));
+  std::vector<OpenMessage> open = holdups_.ListOpen(poll_.now);
+  if (!open.empty()) {
+    poll_.core.FindOldest(open);
+    holdups_.Keep(std::move(open));
   }
+  const LogTime wall(
+      std::chrono::floor<milliseconds>(std::chrono::microseconds(poll_.WallAt(poll_.now).micros)));
   for (size_t i = 0; i < reported_.size(); i++) {
-    holdups_.Describe(reported_[i], report.partitions[i], poll_.now);
+    holdups_.Describe(reported_[i], report.partitions[i], poll_.now, wall);
   }
   holdups_.ReportHoldups(report, poll_.now);
 }

@@ -39,6 +39,7 @@ class RunReporter {
   std::string WhatHinders(PartitionId partition, const PartitionStatus& status) const;
   void ReportPartitions(RunReport& report);
   void NoteHoldups(RunReport& report);
+  void Measure(RunReport& report);
 
   PollState& poll_;
   AssignedPartitions& partitions_;

@@ -89,6 +89,8 @@ class ParkedSource {
                     std::vector<RedrivenArrival>& arrivals) = 0;
   // Begin() has to be asked anew.
   virtual void End(PartitionId partition) = 0;
+  // The number of messages in its topic, once it is read.
+  virtual std::optional<int64_t> Count(PartitionId /*partition*/) { return std::nullopt; }
 
  protected:
   ~ParkedSource() = default;

@@ -71,8 +71,9 @@ void WindowStores::NotifyCommitted(const Progress& progress) {
     return history_thread_->Add(HistoryThread::Committed{progress});
   }
   MarkerChange change;
-  static_cast<void>(
-      errors_.Window("committed", 1, window_->Committed({&progress, 1}, {&change, 1})));
+  static_cast<void>(errors_.Window(StoreCall::kCommitted, 1, [&] {
+    return window_->Committed({&progress, 1}, {&change, 1});
+  }));
 }
 
 void WindowStores::RaiseFrom(PartitionId partition, int64_t from) {

@@ -100,6 +100,9 @@ JobPtr WorkerPool::Take(uint32_t most, bool here) {
   }
   JobPtr job = std::move(next);
   idle_.pop_back();
+  for (const microseconds late : job->batch.late) {
+    poll_.retry_lateness.Observe(late);
+  }
   job->partition = job->batch.items.front().partition;
   job->assignment = partitions_[job->partition].assignments;
   job->watch.Reset(/*on_poll_thread=*/here, job->batch.safe_until);
@@ -128,7 +131,7 @@ std::vector<JobPtr>& WorkerPool::TakeBack() {
     with_workers_ -= job->on_worker && !job->stood_in ? 1 : 0;
     job->stood_in = job->no_spare_logged = false;
     if (job->size > 0) {
-      cost_ = 0.75 * cost_ + 0.25 * static_cast<double>(job->took.count()) / job->size;
+      cost_ = 0.75 * cost_ + 0.25 * static_cast<double>(job->calls.total().count()) / job->size;
       job->size = 0;
     }
   }

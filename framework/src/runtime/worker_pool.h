@@ -32,7 +32,10 @@ class WorkerPool {
   // Runs back from other threads, to be settled. Valid until the next call.
   std::vector<JobPtr>& TakeBack();
   // The batch is settled.
-  void Idle(JobPtr job) { idle_.push_back(std::move(job)); }
+  void Idle(JobPtr job) {
+    job->calls.MoveTo(poll_.handler_times);
+    idle_.push_back(std::move(job));
+  }
 
   // Whether another thread drives a batch of the partition.
   bool InUse(PartitionId partition) const;

@@ -66,6 +66,7 @@ TEST_F(BatchMachineAtomic, ARefusedBatchIsLostForAllAndAskedAgainAtOnce) {
   Complete(MarkerChange::kFenced);
   for (size_t i = 0; i < 2; i++) {
     EXPECT_EQ(FateOf(i), DeliveryFate::kWithdrawn);
+    EXPECT_EQ(machine_->settlements()[i].fenced, FencePlace::kComplete);
     ExpectLost(i);
   }
 }

@@ -219,6 +219,7 @@ TEST_F(BatchMachinePark, AClaimThatIsGivenBackAfterItsRecordLeavesItsDoubt) {
   Park(MarkerChange::kFenced);
   ASSERT_EQ(machine_->releases().size(), 1u);
   EXPECT_TRUE(machine_->releases()[0].uncertain);
+  EXPECT_EQ(machine_->settlements()[0].fenced, FencePlace::kPark);
 }
 
 TEST_F(BatchMachinePark, AFullTopicStopsThePartition) {

@@ -102,6 +102,7 @@ TEST_F(BatchMachineRetry, WhatIsNotDoneSpendsNoAttemptAndNoTime) {
     EXPECT_FALSE(machine_->releases()[0].failed);
     End();
     EXPECT_EQ(FateOf(0), DeliveryFate::kRetry);
+    EXPECT_TRUE(machine_->settlements()[0].not_done);
   }
   EXPECT_EQ(attempts.failed, 0u);
   EXPECT_EQ(attempts.first_failed, BootTime{});

@@ -126,6 +126,7 @@ TEST_F(BatchMachineTest, AFencedCompletionIsNeverDoneAndAsksTheWindowAgainWithAN
   EXPECT_EQ(machine_->settlements()[0].stage, Stage::kFresh);
   EXPECT_TRUE(machine_->settlements()[0].token.empty());
   EXPECT_TRUE(machine_->settlements()[0].touched);
+  EXPECT_EQ(machine_->settlements()[0].fenced, FencePlace::kComplete);
 }
 
 TEST_F(BatchMachineTest, AClaimWithoutAnswerIsRepeatedWithItsToken) {
@@ -267,6 +268,7 @@ TEST_F(BatchMachineTest, LostOwnershipSettlesTheLaneWithoutRunningIt) {
   EXPECT_TRUE(Handle().empty());
   EXPECT_EQ(FateOf(0), DeliveryFate::kOwnershipLost);
   EXPECT_EQ(FateOf(1), DeliveryFate::kWithdrawn);
+  EXPECT_EQ(machine_->settlements()[0].fenced, FencePlace::kClaim);
 }
 
 TEST_F(BatchMachineTest, ACarriedDeliveryOnlyGetsItsMarker) {
@@ -308,6 +310,8 @@ TEST_F(BatchMachineTest, ACarriedDeliveryWaitsForAnotherClaimAndNotForALostOwner
   EXPECT_EQ(FateOf(2), DeliveryFate::kWait);
   EXPECT_EQ(machine_->settlements()[0].stage, Stage::kCarried);
   EXPECT_EQ(machine_->settlements()[2].stage, Stage::kCarried);
+  EXPECT_EQ(machine_->settlements()[0].fenced, FencePlace::kRestore);
+  EXPECT_FALSE(machine_->settlements()[2].fenced);
 }
 
 TEST_F(BatchMachineTest, WithoutAWindowEveryMessageRuns) {

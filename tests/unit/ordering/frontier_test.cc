@@ -126,6 +126,23 @@ TEST(Frontier, TotalsBelongToExactlyWhatOffsetAndMapCallFinished) {
   EXPECT_EQ(snapshot.totals.sum(), snapshot.offset + snapshot.map.count());
 }
 
+TEST(Frontier, ASurplusIsAnOffsetCountedTwiceAndAHoleIsNone) {
+  Frontier frontier(64);
+  frontier.Start(10, MapOf({{12, 14}}), {}, Totals{.applied = 12});
+  EXPECT_EQ(frontier.Surplus(0), 0) << "the carried ones count above the frontier";
+  for (int64_t offset = 10; offset < 14; offset++) {
+    frontier.Finish(frontier.Add(offset).number, Verdict::kApplied);
+    frontier.Advance();
+    EXPECT_EQ(frontier.Surplus(0), 0) << offset;
+  }
+  frontier.PassHole(20);
+  frontier.Advance();
+  EXPECT_EQ(frontier.Surplus(0), -6);
+  frontier.Start(10, {}, {}, Totals{.applied = 8, .parked = 3});
+  EXPECT_EQ(frontier.Surplus(0), 1);
+  EXPECT_EQ(frontier.Surplus(2), 3) << "since a later beginning";
+}
+
 TEST(Frontier, ACutMapCallsLessFinishedNeverMoreAndItsTotalsFollow) {
   Frontier frontier = At(0, 4096);
   frontier.Add(0);

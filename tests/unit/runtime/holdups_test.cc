@@ -16,6 +16,8 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
+constexpr LogTime kWall{milliseconds(1'000'000'000)};
+
 class HoldupsTest : public ::testing::Test {
  protected:
   // Partition `id`, at work, that has `open` messages from `frontier` on.
@@ -113,27 +115,44 @@ TEST_F(HoldupsTest, APartitionThatIsNotOursHasNeitherLagNorWork) {
   EXPECT_EQ(Note(gone).lag, std::nullopt);
 }
 
-TEST_F(HoldupsTest, TheLowestMessageIsLookedUpOnceItHasStayedForASecond) {
-  Note(Working(3, 40, 2));
-  EXPECT_THAT(holdups_.ListStuck(now_), IsEmpty());
-  After(seconds(1));
+TEST_F(HoldupsTest, TheLowestMessageIsToldOnceItHasStayedForASecond) {
   Note(Working(3, 40, 2));
   Note(Working(5, 70, 0));
-  const auto wanted = holdups_.ListStuck(now_);
+  const auto wanted = holdups_.ListOpen(now_);
   ASSERT_THAT(wanted, SizeIs(1));
   EXPECT_EQ(wanted[0].partition, 3u);
-  EXPECT_THAT(holdups_.ListStuck(now_), IsEmpty()) << "once a second";
+  EXPECT_THAT(holdups_.ListOpen(now_), IsEmpty()) << "once a second";
   Keep(3, OpenState::kRetrying, "the database is down");
-  After(seconds(1));
   PartitionReport one = Note(Working(3, 40, 2));
-  holdups_.Describe(3, one, now_);
+  holdups_.Describe(3, one, now_, kWall);
+  EXPECT_FALSE(one.oldest) << "it may be through at once";
+  After(seconds(2));
+  one = Note(Working(3, 40, 2));
+  holdups_.Describe(3, one, now_, kWall);
   ASSERT_TRUE(one.oldest);
   EXPECT_EQ(one.oldest->message.why, "the database is down");
   EXPECT_EQ(one.oldest->held_for, seconds(2));
-  EXPECT_EQ(one.oldest->next_try, seconds(2));
+  EXPECT_EQ(one.oldest->next_try, seconds(1));
   one = Note(Working(3, 41, 1));
-  holdups_.Describe(3, one, now_);
+  holdups_.Describe(3, one, now_, kWall);
   EXPECT_FALSE(one.oldest) << "another one is the lowest now";
+}
+
+TEST_F(HoldupsTest, TheLagInTimeIsTheAgeOfTheLowestMessage) {
+  holdups_.SeeLog(3, {.end = 60, .read_to = -1});
+  PartitionReport one = Note(Working(3, 40, 2));
+  After(seconds(7));
+  const auto lag_time = [&] {
+    one = Note(Working(3, 40, 2));
+    holdups_.Describe(3, one, now_, kWall);
+    return one.measures.lag_time;
+  };
+  EXPECT_EQ(lag_time(), seconds(7)) << "its record has no time, and nothing has moved";
+  holdups_.Keep({{.partition = 3, .offset = 40, .time = kWall - seconds(90)}});
+  EXPECT_EQ(lag_time(), seconds(90));
+  one = Note(Working(3, 60, 0));
+  holdups_.Describe(3, one, now_, kWall);
+  EXPECT_EQ(one.measures.lag_time, seconds(0));
 }
 
 TEST_F(HoldupsTest, ThoseThatHaveStoodLongestAreLookedUp) {
@@ -142,9 +161,9 @@ TEST_F(HoldupsTest, ThoseThatHaveStoodLongestAreLookedUp) {
     After(milliseconds(1));
   }
   After(seconds(2));
-  const auto wanted = holdups_.ListStuck(now_);
-  ASSERT_THAT(wanted, SizeIs(Holdups::kMostStuck));
-  EXPECT_EQ(wanted.front().partition, 400 - Holdups::kMostStuck);
+  const auto wanted = holdups_.ListOpen(now_);
+  ASSERT_THAT(wanted, SizeIs(Holdups::kMostOpen));
+  EXPECT_EQ(wanted.front().partition, 400 - Holdups::kMostOpen);
   EXPECT_EQ(wanted.back().partition, 399u);
   EXPECT_TRUE(std::ranges::is_sorted(wanted, {}, &OpenMessage::partition));
 }
@@ -157,7 +176,7 @@ TEST_F(HoldupsTest, TheLogSaysItAgainEveryThirtySeconds) {
     PartitionReport held = Note(Working(0, 40, 2));
     held.status.retrying = 2;
     Keep(0, OpenState::kRetrying, "the database is down");
-    holdups_.Describe(0, held, now_);
+    holdups_.Describe(0, held, now_, kWall);
     PartitionReport waits{.topic = "refunds", .partition = 1, .begun = false};
     waits.waiting = "IO error: No space left on device";
     report.partitions = {held, Note(waits)};
@@ -221,7 +240,7 @@ TEST_F(HoldupsTest, AMessageWithoutAReasonHasThatOfItsPartition) {
   Keep(0, OpenState::kClaimed, "");
   After(seconds(10));
   held = Note(Working(0, 40, 2));
-  holdups_.Describe(0, held, now_);
+  holdups_.Describe(0, held, now_, kWall);
   held.waiting = "connection refused";
   RunReport report;
   report.partitions = {held};

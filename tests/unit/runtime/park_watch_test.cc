@@ -108,8 +108,10 @@ TEST_F(ParkWatchTest, AnOwnerBeginsWithAllThatWasParkedBefore) {
   Command(ParkKind::kAttached, 6);
   Park(7, ParkKind::kFollows);
   EXPECT_FALSE(watch_->Begin(kId, 7, 5, 5)) << "nothing is read yet";
+  EXPECT_EQ(watch_->Count(kId), std::nullopt);
   const ParkedMessages parked = Begin(7);
   EXPECT_THAT(parked.keys, ElementsAre(Pair(ProcessHash("k"), 2)));
+  EXPECT_EQ(watch_->Count(kId), 2);
   EXPECT_THAT(watch_->Begin(kId, 7, 5, 5)->offsets, ElementsAre(6, 7)) << "all that is not done";
 }
 

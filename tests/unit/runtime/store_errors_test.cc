@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <numeric>
 
 #include "poll_loop_fixture.h"
 #include "support/log_file.h"
@@ -21,16 +22,21 @@ using ::testing::Not;
 
 class StoreErrorsTest : public PollLoopTest {
  protected:
+  // A call of the window with this answer.
+  static Status Call(StoreErrors& errors, StoreCall call, const Status& answer) {
+    return errors.Window(call, 3, [&] { return answer; });
+  }
+
   TempDir dir_;
   LogFile log_;
 };
 
 TEST_F(StoreErrorsTest, AFailedCallIsLoggedWithItsReasonAndCounted) {
   StoreErrors errors;
-  EXPECT_TRUE(errors.Window("claim", 3, Status()));
+  EXPECT_TRUE(Call(errors, StoreCall::kClaim, Status()));
   EXPECT_TRUE(errors.Journal(3, Status()));
   EXPECT_EQ(errors.window() + errors.journal(), 0);
-  EXPECT_FALSE(errors.Window("claim", 3, Error{Code::kFull, Effect::kNone, "no room"}));
+  EXPECT_FALSE(Call(errors, StoreCall::kClaim, Error{Code::kFull, Effect::kNone, "no room"}));
   EXPECT_FALSE(errors.Journal(2, Error{Code::kUnavailable, Effect::kUnknown, "disk full"}));
   EXPECT_EQ(errors.window(), 1);
   EXPECT_EQ(errors.journal(), 1);
@@ -40,16 +46,61 @@ TEST_F(StoreErrorsTest, AFailedCallIsLoggedWithItsReasonAndCounted) {
   EXPECT_THAT(log, HasSubstr("disk full"));
 }
 
+TEST_F(StoreErrorsTest, EachCallHasItsTimeAndTheLastOneTellsWhetherTheStoreIsUp) {
+  StoreErrors errors;
+  const auto measures = [&] {
+    RunMeasures now;
+    errors.Report(now);
+    return now;
+  };
+  const auto calls = [&](StoreCall call) {
+    const LatencySnapshot times = measures().store[static_cast<size_t>(call)];
+    return std::accumulate(times.counts.begin(), times.counts.end(), uint64_t{0});
+  };
+  EXPECT_FALSE(measures().store_fails);
+  EXPECT_TRUE(Call(errors, StoreCall::kClaim, Status()));
+  EXPECT_FALSE(Call(errors, StoreCall::kClaim, Error{Code::kFull, Effect::kNone, "no room"}));
+  EXPECT_TRUE(measures().store_fails);
+  EXPECT_TRUE(Call(errors, StoreCall::kComplete, Status()));
+  EXPECT_FALSE(measures().store_fails);
+  EXPECT_EQ(calls(StoreCall::kClaim), 2U);
+  EXPECT_EQ(calls(StoreCall::kComplete), 1U);
+  errors.Window(StoreCall::kPark, 1, microseconds(3'000), Status());
+  EXPECT_EQ(measures().store[static_cast<size_t>(StoreCall::kPark)].sum, microseconds(3'000));
+  errors.Fenced(FencePlace::kRenew, 3);
+  EXPECT_EQ(measures().fence_refusals[static_cast<size_t>(FencePlace::kRenew)], 3);
+}
+
+TEST_F(StoreErrorsTest, ARunMeasuresItsHandlerItsWindowItsCommitsAndItsRetries) {
+  int calls = 0;
+  RunningLoop loop(Options(), &window_, [&](const Message&, Context&) -> Outcome {
+    return calls++ == 0 ? Outcome(Retry{.after = milliseconds(5)}) : Outcome(Done{});
+  });
+  loop.script().Append(0, "a", "k");
+  loop.script().Assign(0);
+  const auto sum = [](const LatencySnapshot& times) {
+    return std::accumulate(times.counts.begin(), times.counts.end(), uint64_t{0});
+  };
+  ASSERT_TRUE(Holds([&] { return Committed(loop.script().seen(), 0) == 1; }));
+  const RunMeasures measures = loop.Stop().measures;
+  EXPECT_EQ(sum(measures.handler), 2U);
+  EXPECT_EQ(sum(measures.retry_lateness), 1U);
+  EXPECT_GE(sum(measures.commit), 2U) << "the one that confirms, and that of the message";
+  EXPECT_EQ(sum(measures.store[static_cast<size_t>(StoreCall::kComplete)]), 1U);
+  EXPECT_GE(sum(measures.store[static_cast<size_t>(StoreCall::kRaiseOwnerEpoch)]), 1U);
+}
+
 TEST_F(StoreErrorsTest, FailuresOfOneKindShareALineAndAnotherKindHasItsOwn) {
   StoreErrors errors;
   for (int i = 0; i < 100; i++) {
     const Code code = i % 2 == 0 ? Code::kUnavailable : Code::kTimeout;
-    EXPECT_FALSE(errors.Window("claim", 3, Error{code, Effect::kNone, "no answer"}));
-    EXPECT_TRUE(errors.Window("renew", 3, Status())) << "may have asked nobody";
+    EXPECT_FALSE(Call(errors, StoreCall::kClaim, Error{code, Effect::kNone, "no answer"}));
+    EXPECT_TRUE(Call(errors, StoreCall::kRenew, Status())) << "may have asked nobody";
   }
-  EXPECT_FALSE(errors.Window("claim", 3, Error{Code::kCorrupt, Effect::kNone, "damaged"}));
-  EXPECT_FALSE(errors.Window("claim", 3, Error{Code::kRefused, Effect::kNone, "wrong password"}));
-  EXPECT_TRUE(errors.Window("claim", 3, Status()));
+  EXPECT_FALSE(Call(errors, StoreCall::kClaim, Error{Code::kCorrupt, Effect::kNone, "damaged"}));
+  EXPECT_FALSE(
+      Call(errors, StoreCall::kClaim, Error{Code::kRefused, Effect::kNone, "wrong password"}));
+  EXPECT_TRUE(Call(errors, StoreCall::kClaim, Status()));
   EXPECT_EQ(errors.window(), 102);
   const std::string log = log_.End();
   EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 3) << log;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "oncemq/base/clock.h"
 #include "oncemq/dedup/window.h"
 #include "oncemq/framework/retry_policy.h"
+#include "oncemq/framework/run_measures.h"
 
 namespace oncemq {
 
@@ -84,6 +86,8 @@ struct HeldClaim {
 
 struct MessageBatch {
   std::vector<BatchItem> items;
+  // For how long each retried key in it has waited beyond its pause.
+  std::vector<microseconds> late;
   BootTime safe_until;  // past it no new effect may start (rule 10)
 };
 
@@ -110,6 +114,8 @@ struct Settlement : DeliveryName, Carried {
   bool handled = false;        // the handler was called
   bool alone = false;          // its next batch is to have nothing else in it
   bool unprotected = false;    // attribute of kApplied: beside the window, for want of an id
+  bool not_done = false;       // attribute of kRetry, without an attempt
+  std::optional<FencePlace> fenced;
   microseconds wait{0};
   Attempts attempts;
   Token token;         // with kClaiming, kReleasing, kApplied, kRejecting, kRecorded

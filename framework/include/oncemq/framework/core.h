@@ -22,6 +22,7 @@
 // Thread safety: none; one thread owns it.
 #pragma once
 
+#include <array>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -199,8 +200,31 @@ enum class CommitReply : uint8_t {
   kUnknownPartition,  // it does not know the partition
 };
 
+// The reason for a message in the park topic.
+enum class ParkCause : uint8_t {
+  kHandler,   // its handler has refused it, or its attempts have ended
+  kFollows,   // an earlier message of its key is there
+  kConflict,  // its id came before with another payload
+  kAttached,  // a copy of a parked message
+  kUncalled,  // no handler may have it, as it lacks an id or is too old
+};
+inline constexpr size_t kParkCauses = static_cast<size_t>(ParkCause::kUncalled) + 1;
+
+// The end of a redriven message.
+enum class RedriveEnd : uint8_t { kDone, kParked, kDropped };
+inline constexpr size_t kRedriveEnds = static_cast<size_t>(RedriveEnd::kDropped) + 1;
+
+// The troubles of messages, next to their outcomes.
+struct TroubleCounts {
+  int64_t retries = 0;                           // pauses after an attempt has failed
+  int64_t retries_not_done = 0;                  // pauses without an attempt
+  std::array<int64_t, kParkCauses> parked_by{};  // without redriven messages
+  std::array<int64_t, kRedriveEnds> redriven{};
+  std::array<int64_t, kFencePlaces> fenced{};
+};
+
 // Deliveries of this process by what became of them: deliveries = the sum of the others (rule 51).
-struct DeliveryCounts {
+struct DeliveryCounts : TroubleCounts {
   int64_t deliveries = 0;
   int64_t applied = 0;
   int64_t suppressed = 0;
@@ -218,9 +242,14 @@ struct DeliveryCounts {
   int64_t repaired = 0;
   int64_t stale = 0;  // settled after their assignment had ended
   int64_t handler_calls = 0;
+  DeliveryCounts& operator+=(const DeliveryCounts& more);
   bool Balanced() const {
     return deliveries == applied + suppressed + parked + rejected + handed_back + open;
   }
+};
+
+struct DurableTotals : Totals {
+  int64_t surplus = 0;  // as of Frontier::Surplus(), now
 };
 
 enum class PartitionPhase : uint8_t { kNone, kRaising, kConfirming, kActive, kDraining, kStopped };
@@ -237,7 +266,7 @@ struct PartitionStatus {
   int64_t suspect_to = -1;  // below it an earlier owner may have begun something; -1: nowhere
   // Below it unfinished messages run alone, after unclean ends. Nowhere if negative.
   int64_t cautious_to = -1;
-  Totals totals;          // of the last snapshot
+  DurableTotals totals;   // of the last snapshot
   int64_t uncertain = 0;  // beside the totals, as of CommitMetadata
   DeliveryCounts counts;
   uint32_t retrying = 0;  // of the open ones: their handler asked for another attempt
@@ -258,8 +287,9 @@ std::string_view ToString(OpenState state);
 // The lowest message of a partition that has no outcome: commits stay below it.
 struct OpenMessage {
   PartitionId partition = 0;
-  int64_t offset = -1;  // -1: nothing is open
-  std::string id;       // empty: none
+  int64_t offset = -1;        // -1: nothing is open
+  std::string id;             // empty: none
+  LogTime time = kNoLogTime;  // of the record
   OpenState state = OpenState::kQueued;
   uint32_t attempt = 0;              // of the handler's present call, or of its last; 0: none
   std::string why = {};              // the handler's reason for its last retry

@@ -154,21 +154,49 @@ struct RuntimeOptions {
   std::string journal;
 };
 
+// The part that a partition waits for.
+enum class Holder : uint8_t {
+  kNone,       // nothing waits, or the partition is not this member's
+  kHandler,    // it runs, or asked for another attempt
+  kStore,      // the window or the journal
+  kLock,       // the handler waits for a name
+  kCommit,     // it is not acknowledged, or has no room
+  kBroker,     // it does not answer, or gives no records
+  kIdClaimed,  // another claim of the message's id
+  kStopped,    // a person is needed
+  kTurn,       // other messages come first
+};
+std::string_view ToString(Holder holder);
+
 // The message that holds up the commits of a partition.
 struct HeldBy {
   OpenMessage message;
   // For how long it has been the lowest one.
   milliseconds held_for{0};
+  // While it is with a worker: where that stands.
+  Holder with = Holder::kNone;
   // When the handler is called again, from the report on.
   std::optional<milliseconds> next_try;
 };
 
-// A time in which the store of the window lacked ids of a partition that it had lost, at the level
-// opaque. A copy that began in another partition then may have run once more, and nobody was told.
-// An upper bound.
+// A time in which the store of the window lacked lost ids of a partition, at the level opaque. A
+// copy that began in another partition then may have run once more, and nobody was told. An upper
+// bound.
 struct UnprotectedTime {
   WallTime since;
   std::optional<WallTime> until;  // nothing: it lasts, or another member has ended it
+};
+
+struct PartitionMeasures {
+  // The age of the lowest unfinished message, by its record. Without a record or its time it is the
+  // time since the last step of the partition.
+  std::optional<milliseconds> lag_time;
+  // Messages in its park topic. Nothing, if the topic is not read.
+  std::optional<int64_t> parked;
+  // Offsets left to read until its window is complete.
+  int64_t catch_up_left = 0;
+  // The word of the client for the state of its fetcher. Empty, if not known.
+  std::string fetch_state;
 };
 
 // One partition that the group has given to this member, now or earlier, seen from outside.
@@ -181,6 +209,8 @@ struct PartitionReport {
   bool begun = true;
   // What it waits for, before it begins or later; empty: it does not wait.
   std::string waiting = {};
+  // The same for programs. kBroker also without a text, where no broker answers.
+  Holder waits_for = Holder::kNone;
   // Why nothing more of it is handled until it is assigned anew; empty: it is not stopped.
   std::string stopped = {};
   // The end of its log, as the broker said it last, and the offsets from the lowest unfinished one
@@ -193,6 +223,7 @@ struct PartitionReport {
   milliseconds unmoved{0};
   // The last one that this member has seen.
   std::optional<UnprotectedTime> unprotected = {};
+  PartitionMeasures measures = {};
 };
 
 // A topic that no broker knows.
@@ -215,11 +246,12 @@ struct RunReport {
   std::string unreached;
   std::string error;   // why Run ended by itself; empty: because it was asked to
   bool clean = false;  // everything was given back in order, in time
-  // Topics of this service that do not exist: they are picked up once they do.
+  // Missing topics of this service. They are picked up once they exist.
   std::vector<MissingTopic> missing = {};
   // Since the last answer of a broker, or the start; 0 where one answers. `lag` is as old.
   milliseconds unreached_for{0};
   milliseconds age{0};  // since the poll thread has reported this
+  RunMeasures measures = {};
 };
 
 // What holds at the level of this window (nullptr: none), in one line. docs/guarantees.md

@@ -20,6 +20,7 @@
 #include "oncemq/base/result.h"
 #include "oncemq/locks/granted.h"
 #include "oncemq/locks/lease.h"
+#include "oncemq/locks/lock_counts.h"
 #include "oncemq/locks/lock_engine.h"
 
 namespace oncemq {
@@ -125,6 +126,9 @@ class LockDomain {
   // Failure: kTimeout, if names are lost again and again: max_hold, say, is too short for so many.
   Result<Granted<std::vector<Lease>>> AcquireAll(std::span<const std::string> names,
                                                  const AcquireOptions& how = {});
+
+  // Requests for names, one by one, and losses of leases.
+  LockCounts counts() const;
 
   LockEngine& engine() const;
   const Clock& clock() const;

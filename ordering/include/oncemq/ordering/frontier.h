@@ -87,6 +87,10 @@ class Frontier {
   uint32_t arrivals() const { return end_ - base_; }  // finished or not, above the frontier
   const Totals& totals() const { return totals_; }  // of what lies below the frontier, and carried
 
+  // Outcomes beyond the finished offsets from `since` on. Above 0 an offset was counted twice. A
+  // hole has no outcome, so it may lie below.
+  int64_t Surplus(int64_t since) const;
+
   FrontierSnapshot Snapshot(size_t max_map_bytes);
 
  private:
