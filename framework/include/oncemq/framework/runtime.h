@@ -154,11 +154,27 @@ struct RuntimeOptions {
   std::string journal;
 };
 
+// The part that a partition waits for.
+enum class Holder : uint8_t {
+  kNone,       // nothing waits, or the partition is not this member's
+  kHandler,    // it runs, or asked for another attempt
+  kStore,      // the window or the journal
+  kLock,       // the handler waits for a name
+  kCommit,     // it is not acknowledged, or has no room
+  kBroker,     // it does not answer, or gives no records
+  kIdClaimed,  // another claim of the message's id
+  kStopped,    // a person is needed
+  kTurn,       // other messages come first
+};
+std::string_view ToString(Holder holder);
+
 // The message that holds up the commits of a partition.
 struct HeldBy {
   OpenMessage message;
   // For how long it has been the lowest one.
   milliseconds held_for{0};
+  // While it is with a worker: where that stands.
+  Holder with = Holder::kNone;
   // When the handler is called again, from the report on.
   std::optional<milliseconds> next_try;
 };
@@ -181,6 +197,8 @@ struct PartitionReport {
   bool begun = true;
   // What it waits for, before it begins or later; empty: it does not wait.
   std::string waiting = {};
+  // The same for programs. kBroker also without a text, where no broker answers.
+  Holder waits_for = Holder::kNone;
   // Why nothing more of it is handled until it is assigned anew; empty: it is not stopped.
   std::string stopped = {};
   // The end of its log, as the broker said it last, and the offsets from the lowest unfinished one
