@@ -240,6 +240,24 @@ void Record(Job& job, const DriveTools& tools) {
                         first.value_or(0));
 }
 
+Holder HolderOfStep(BatchStep step) {
+  switch (step) {
+    case BatchStep::kHandle:
+      return Holder::kHandler;
+    case BatchStep::kSettled:
+      return Holder::kTurn;
+    case BatchStep::kRestore:
+    case BatchStep::kClaim:
+    case BatchStep::kRelease:
+    case BatchStep::kRecord:
+    case BatchStep::kComplete:
+    case BatchStep::kJournal:
+    case BatchStep::kPark:
+      break;
+  }
+  return Holder::kStore;
+}
+
 }  // namespace
 
 Driven DriveBatch(Job& job, const Handler& handler, const DriveTools& tools) {
@@ -255,6 +273,7 @@ Driven DriveBatch(Job& job, const Handler& handler, const DriveTools& tools) {
   job.claims_end.Begin();
   for (;;) {
     const std::span<MarkerChange> changes = machine.changes();
+    job.facts.at.store(HolderOfStep(machine.step()), std::memory_order_relaxed);
     switch (machine.step()) {
       case BatchStep::kRestore:
         machine.Restored(reported("restore", machine.restores().size(),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -12,6 +13,14 @@
 #include "source.h"
 
 namespace oncemq {
+
+// The batch of a job, as others see it.
+struct BatchFacts {
+  uint32_t size = 0;    // messages
+  int64_t lowest = -1;  // offset, without redriven messages
+  // kTurn, kStore or kHandler. Any thread.
+  std::atomic<Holder> at{Holder::kTurn};
+};
 
 // One batch on its way, with all that it needs. Used again and again; belongs to whoever drives it,
 // then to the poll thread. Shared, because a handler that never returns keeps using it after the
@@ -32,8 +41,8 @@ struct Job {
   std::optional<Error> failed;           // window or journal did not do what the batch asked for
   bool on_worker = false;
   bool stood_in = false;  // by another worker: its own hangs; the crew's, until the batch is back
-  bool no_spare_logged = false;         // that nobody was left to stand in
-  uint32_t size = 0;                    // messages of the batch
+  bool no_spare_logged = false;  // that nobody was left to stand in
+  BatchFacts facts;
   microseconds took{0};                 // by its handlers, without the window's calls
   BootTime drain_by = BootTime::max();  // until when a revocation lets it run
 };
