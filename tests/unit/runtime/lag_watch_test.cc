@@ -61,6 +61,13 @@ TEST_F(LagWatchTest, ACommitThatGoesBackIsARewindWhateverElseHolds) {
   EXPECT_EQ(Judge(80), LagTrend::kOk) << "the minute is over";
 }
 
+TEST_F(LagWatchTest, ARewindRightAfterACommitIsNotTakenForTheSameCommit) {
+  watch_.Note(now_, 100, 70);
+  After(1);
+  watch_.Note(now_, 90, 80);
+  EXPECT_EQ(Judge(80), LagTrend::kRewind);
+}
+
 TEST_F(LagWatchTest, ALagOfZeroWithinTheMinuteIsOk) {
   watch_.Note(now_, 100, 0);
   After(1);
