@@ -38,31 +38,31 @@ void LagWatch::Note(BootTime now, int64_t committed, int64_t lag) {
 }
 
 LagTrend LagWatch::Judge(BootTime now, int64_t lag) const {
-  const auto recent = std::ranges::find_if(
-      samples_, [&](const Sample& sample) { return sample.at >= now - kWindow; });
-  const auto none_follows = [&](auto fits) {
-    return std::adjacent_find(recent, samples_.end(), fits) == samples_.end();
-  };
-  const bool without =
-      std::any_of(recent, samples_.end(), [](const Sample& sample) { return sample.lag == 0; });
-  if (lag <= 0 || without) {
+  if (lag <= 0) {
     return LagTrend::kOk;
   }
-  const auto back = [](const Sample& a, const Sample& b) { return b.committed < a.committed; };
-  const auto moved = [](const Sample& a, const Sample& b) { return b.committed != a.committed; };
-  const auto fell = [](const Sample& a, const Sample& b) { return b.lag < a.lag; };
-  if (!none_follows(back)) {
+  const auto first = std::ranges::find_if(
+      samples_, [&](const Sample& sample) { return sample.at >= now - kWindow; });
+  const auto any_step = [&](auto fits) {
+    return std::adjacent_find(first, samples_.end(), fits) != samples_.end();
+  };
+  if (std::any_of(first, samples_.end(), [](const Sample& sample) { return sample.lag == 0; })) {
+    return LagTrend::kOk;
+  }
+  if (any_step([](const Sample& a, const Sample& b) { return b.committed < a.committed; })) {
     return LagTrend::kRewind;
   }
   if (now - last_commit_ >= kWindow) {
     return LagTrend::kStop;
   }
-  if (recent == samples_.end() || samples_.back().at - recent->at < kComplete) {
+  if (first == samples_.end() || samples_.back().at - first->at < kComplete) {
     return LagTrend::kOk;
   }
-  return none_follows(moved)  ? LagTrend::kStall
-         : none_follows(fell) ? LagTrend::kWarn
-                              : LagTrend::kOk;
+  if (!any_step([](const Sample& a, const Sample& b) { return b.committed != a.committed; })) {
+    return LagTrend::kStall;
+  }
+  const bool fell = any_step([](const Sample& a, const Sample& b) { return b.lag < a.lag; });
+  return fell ? LagTrend::kOk : LagTrend::kWarn;
 }
 
 }  // namespace oncemq
