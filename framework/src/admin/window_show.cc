@@ -8,20 +8,13 @@
 #include "window_json.h"
 
 namespace oncemq {
-namespace {
 
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-Error Invalid(std::string text) {
-  return {Code::kInvalid, Effect::kNone, std::move(text)};
-}
-
-}  // namespace
-
 Result<std::string> AskedId(const json& arguments) {
-  const Error wrong =
-      Invalid("say which id: as text in `id`, or as pairs of hex digits in `id_hex`");
+  const Error wrong{Code::kInvalid, Effect::kNone,
+                    "say which id: as text in `id`, or as pairs of hex digits in `id_hex`"};
   if (arguments.size() != 1 || !arguments.begin()->is_string()) {
     return wrong;
   }
@@ -53,7 +46,7 @@ void AddNotOpen(const RunReport& report, ordered_json& out) {
 
 Result<ordered_json> ShowId(const AdminSubject& subject, const std::string& id) {
   if (subject.window == nullptr) {
-    return Invalid("the service has no window: no id is looked at");
+    return Error{Code::kInvalid, Effect::kNone, "the service has no window: no id is looked at"};
   }
   const std::string_view asked = id;
   // Before and after the look into the stores, since a store may open in between, unasked.
