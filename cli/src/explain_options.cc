@@ -10,16 +10,16 @@
 namespace oncemq {
 namespace {
 
-struct Arguments {
+struct ExplainArguments {
   ServiceTarget target;
   bool json = false;
   std::string partition;
   ExplainIdArguments id;
 };
-using SharedArguments = std::shared_ptr<Arguments>;
+using SharedExplainArguments = std::shared_ptr<ExplainArguments>;
 
-void AddTarget(CLI::App& command, const SharedArguments& arguments, const char* by_file,
-               const char* by_socket) {
+void AddExplainTarget(CLI::App& command, const SharedExplainArguments& arguments,
+                      const char* by_file, const char* by_socket) {
   CLI::Option* file = command.add_option("-c,--config", arguments->target.config, by_file);
   command.add_option("--socket", arguments->target.socket, by_socket)->excludes(file);
   command.add_flag("--json", arguments->json, "As one JSON object");
@@ -28,7 +28,7 @@ void AddTarget(CLI::App& command, const SharedArguments& arguments, const char* 
 }  // namespace
 
 void AddExplain(CLI::App& app, CommandActions& actions) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<ExplainArguments>();
   CLI::App* explain = app.add_subcommand(
       "explain", "Explain what the service promises, and why something of it is held");
   explain->require_subcommand(1);
@@ -39,8 +39,8 @@ void AddExplain(CLI::App& app, CommandActions& actions) {
       "  oncemq explain id p-17 -c service.yaml");
   CLI::App* guarantee = explain->add_subcommand(
       "guarantee", "What holds and what does not: in general, or for one service");
-  AddTarget(*guarantee, arguments, "By this service file",
-            "As the service that runs there says it");
+  AddExplainTarget(*guarantee, arguments, "By this service file",
+                   "As the service that runs there says it");
   CLI::App* partition = explain->add_subcommand(
       "partition", "What a partition waits for, its lowest open message, and the next step");
   partition->add_option("partition", arguments->partition, "TOPIC/NUMBER")->required();
@@ -49,8 +49,8 @@ void AddExplain(CLI::App& app, CommandActions& actions) {
   id->add_option("id", arguments->id.id, "The id")->required();
   id->add_flag("--hex", arguments->id.hex, "The id is given as hex digits, two for each byte");
   for (CLI::App* command : {partition, id}) {
-    AddTarget(*command, arguments, "The service file that names its socket",
-              "The socket of the running service");
+    AddExplainTarget(*command, arguments, "The service file that names its socket",
+                     "The socket of the running service");
   }
   partition->footer(
       "Exit codes: 1 this member does not have the partition, 2 refused, 6 no service answers "

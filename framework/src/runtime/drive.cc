@@ -167,6 +167,7 @@ bool HandleAll(Job& job, const Handler& handler, const DriveTools& tools) {
     Context context(item.id, grant->token, item.owner_epoch, grant->attempt, grant->uncertain,
                     job.watch.stop(), job.effects.get(), &job.locks);
     job.locks.Begin(tools.locks, message, item.owner_epoch);
+    job.facts.called.store(item.at.offset, std::memory_order_relaxed);
     job.watch.Enter();
     Outcome outcome = HandleOne(job, handler, message, context);
     const bool done = std::holds_alternative<Done>(outcome);

@@ -18,7 +18,8 @@ namespace oncemq {
 struct BatchFacts {
   uint32_t size = 0;    // messages
   int64_t lowest = -1;  // offset, without redriven messages
-  // kTurn, kStore or kHandler. Any thread.
+  // Any thread: the offset of the handler's last call, and kTurn, kStore or kHandler.
+  std::atomic<int64_t> called{-1};
   std::atomic<Holder> at{Holder::kTurn};
 };
 

@@ -112,6 +112,7 @@ JobPtr WorkerPool::Take(uint32_t most, bool here) {
   job->partition = job->batch.items.front().partition;
   job->assignment = partitions_[job->partition].assignments;
   job->facts.lowest = LowestOf(job->batch.items);
+  job->facts.called.store(-1, std::memory_order_relaxed);
   job->facts.at.store(Holder::kTurn, std::memory_order_relaxed);
   job->watch.Reset(/*on_poll_thread=*/here, job->batch.safe_until);
   job->drain_by = BootTime::max();
@@ -153,7 +154,10 @@ bool WorkerPool::InUse(PartitionId partition) const {
 
 Holder WorkerPool::WhereIs(PartitionId partition, int64_t offset) const {
   const auto found = std::ranges::find_if(out_, [&](const JobPtr& job) {
-    return job->partition == partition && job->facts.lowest == offset;
+    // The others of a batch are settled while one call lasts.
+    const bool its =
+        job->facts.lowest == offset || job->facts.called.load(std::memory_order_relaxed) == offset;
+    return job->partition == partition && its;
   });
   if (found == out_.end()) {
     return Holder::kNone;

@@ -36,7 +36,8 @@ class WorkerPool {
 
   // Whether another thread drives a batch of the partition.
   bool InUse(PartitionId partition) const;
-  // Where the batch stands whose lowest message this is. kNone: none is with another thread.
+  // Where the batch of an open message stands, if it is the lowest of its batch or the called one.
+  // kNone if no other thread has such a batch.
   Holder WhereIs(PartitionId partition, int64_t offset) const;
   void StopBatchesOf(PartitionId partition, BootTime stop_at);
   void CheckSlowBatches();

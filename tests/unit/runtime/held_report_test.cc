@@ -58,6 +58,24 @@ TEST_F(HeldReportTest, ACallOfTheHandlerHoldsItsPartitionAndIsFoundByItsId) {
   EXPECT_EQ(loop.FindOpen("id-b").error().code, Code::kUnavailable);
 }
 
+TEST_F(HeldReportTest, ACallThatOutlastsTheOthersOfItsBatchHoldsItsPartition) {
+  std::latch free{1};
+  RunningLoop loop(Worker(), &window_, [&](const Message& message, Context&) -> Outcome {
+    if (message.key() == "slow") {
+      free.wait();
+    }
+    return Done{};
+  });
+  loop.script().Append(0, "a", "k");
+  loop.script().Append(0, "b", "slow");
+  loop.script().Append(0, "c", "l");
+  loop.script().Assign(0);
+  EXPECT_TRUE(IsHeldBy(loop, Holder::kHandler));
+  EXPECT_EQ(loop.Now().partitions[0].oldest->message.offset, 1);
+  free.count_down();
+  EXPECT_TRUE(IsHeldBy(loop, Holder::kNone));
+}
+
 TEST_F(HeldReportTest, ALockThatAHandlerWaitsForHoldsItsPartition) {
   const std::shared_ptr<LockDomain> domain = *LockDomain::Open(MakeMemoryLocks());
   auto taken = domain->Acquire("x", {});
