@@ -130,14 +130,23 @@ ordered_json OpenOf(const AdminSubject& subject, const std::string& id) {
   return out;
 }
 
-// As far as the window or an open message tell it.
-std::optional<PlaceName> PlaceOf(const ordered_json& window, const ordered_json& open) {
+// As far as the window or an open message tell it. A window tells the number of the topic, which
+// this member knows by its own partitions.
+std::optional<PlaceName> PlaceOf(const ordered_json& window, const ordered_json& open,
+                                 const RunReport& report) {
   if (open.is_array() && !open.empty()) {
     return PlaceName{open[0]["topic"].get<std::string>(), open[0]["partition"].get<int32_t>()};
   }
-  const std::string topic = TextOf(window, "topic");
-  return topic.empty() ? std::nullopt
-                       : std::optional(PlaceName{topic, window["partition"].get<int32_t>()});
+  if (!window.is_object() || !window.contains("source")) {
+    return std::nullopt;
+  }
+  const auto source = window["source"].get<uint32_t>();
+  const auto of_topic = std::ranges::find_if(report.partitions, [&](const PartitionReport& one) {
+    return one.begun && one.source == source;
+  });
+  return of_topic == report.partitions.end()
+             ? std::nullopt
+             : std::optional(PlaceName{of_topic->topic, window["partition"].get<int32_t>()});
 }
 
 Result<ordered_json> ExplainId(const AdminSubject& subject, const json& arguments) {
@@ -152,8 +161,8 @@ Result<ordered_json> ExplainId(const AdminSubject& subject, const json& argument
   out["id_hex"] = HexOfBytes(*id);
   out["window"] = WindowOf(subject, *id);
   out["open"] = OpenOf(subject, *id);
-  const auto place = PlaceOf(out["window"], out["open"]);
   const RunReport report = subject.runtime->Report();
+  const auto place = PlaceOf(out["window"], out["open"], report);
   out["place"] = place ? PlaceAsJson(*place, Find(report, *place)) : ordered_json();
   out["next"] = NextStepOf(out);
   return out;

@@ -267,6 +267,12 @@ TEST_F(ServiceCommandsTest, ExplainIdLooksIntoTheWindowAndAtTheOpenMessages) {
   EXPECT_EQ(out["window"]["state"], "open");
   EXPECT_EQ(out["place"]["topic"], "payments");
   EXPECT_EQ(out["place"]["owned"], true);
+  runtime_.report.partitions[0].partition = 2;
+  out = explain("p-17");
+  EXPECT_EQ(out["place"]["topic"], "payments") << "its number is known by another partition";
+  EXPECT_EQ(out["place"]["partition"], 3);
+  EXPECT_EQ(out["place"]["owned"], false);
+  EXPECT_THAT(out["next"].get<std::string>(), HasSubstr("another member's"));
   window_.reset();
   EXPECT_EQ(explain("p-17")["window"], nullptr);
   EXPECT_EQ(Query("explain id")["ok"], false);
