@@ -16,7 +16,7 @@
 #include "doctor_command.h"
 #include "edit_distance.h"
 #include "exit_code.h"
-#include "explain_command.h"
+#include "explain_options.h"
 #include "gate_command.h"
 #include "lock_command.h"
 #include "metrics_options.h"
@@ -464,21 +464,6 @@ void AddLock(CLI::App& app, LockArguments& arguments, CommandActions& actions) {
   }
 }
 
-void AddExplain(CLI::App& app, Arguments& arguments, CommandActions& actions) {
-  CLI::App* explain = app.add_subcommand("explain", "Explain what the service promises");
-  explain->require_subcommand(1);
-  CLI::App* guarantee = explain->add_subcommand(
-      "guarantee", "What holds and what does not: in general, or for one service");
-  CLI::Option* file =
-      guarantee->add_option("-c,--config", arguments.target.config, "By this service file");
-  guarantee
-      ->add_option("--socket", arguments.target.socket, "As the service that runs there says it")
-      ->excludes(file);
-  guarantee->add_flag("--json", arguments.json, "As one JSON object");
-  actions.push_back(
-      {guarantee, [&] { return ExplainGuaranteeCommand(arguments.target, arguments.json); }});
-}
-
 constexpr char kVersion[] = "oncemq " ONCEMQ_VERSION;
 
 int PrintVersion(bool json) {
@@ -539,6 +524,7 @@ constexpr char kExamples[] =
     "  oncemq explain guarantee -c service.yaml\n"
     "  oncemq run -c service.yaml --handler count\n"
     "  oncemq status service.yaml\n"
+    "  oncemq explain partition payments/3 -c service.yaml\n"
     "  oncemq window show ID --socket /run/payments/admin.sock\n"
     "  oncemq window stat -c service.yaml\n"
     "  oncemq lock show NAME --at redis://localhost --space payments\n"
@@ -557,7 +543,7 @@ int Main(int argc, char** argv) {
   AddPark(app, actions);
   AddMetrics(app, actions);
   AddVersion(app, arguments, actions);
-  AddExplain(app, arguments, actions);
+  AddExplain(app, actions);
   AddStatus(app, arguments, actions);
   AddWindow(app, arguments, actions);
   AddGate(app, arguments.gate, actions);

@@ -105,26 +105,30 @@ std::vector<std::string> Standstills(const ordered_json& status, milliseconds af
   return lines;
 }
 
+std::string OpenMessageText(const ordered_json& message) {
+  std::string out = "offset " + PartOf(message, "offset");
+  if (HasNumber(message, "held_ms")) {
+    out += " for " + InSeconds(NumberOf(message, "held_ms"));
+  }
+  out += ": " + StateText(PartOf(message, "state"));
+  if (NumberOf(message, "attempt") > 0) {
+    out += ", attempt " + PartOf(message, "attempt");
+  }
+  if (HasNumber(message, "next_try_ms")) {
+    out += ", next try in " + InSeconds(NumberOf(message, "next_try_ms"));
+  }
+  for (const char* name : {"id", "id_hex", "key", "key_hex"}) {
+    out += message.contains(name) ? std::string(", ") + name + " " + PartOf(message, name) : "";
+  }
+  const std::string why = TextOf(message, "why");
+  return out + (why.empty() ? "" : ": " + SafeText(why));
+}
+
 std::string HeldText(const ordered_json& partition) {
-  const auto found = partition.find("oldest");
-  if (found == partition.end() || !found->is_object()) {
-    return {};
-  }
-  const ordered_json& oldest = *found;
-  std::string out = "  held up at offset " + PartOf(oldest, "offset") + " for " +
-                    InSeconds(NumberOf(oldest, "held_ms")) + ": " +
-                    StateText(PartOf(oldest, "state"));
-  if (NumberOf(oldest, "attempt") > 0) {
-    out += ", attempt " + PartOf(oldest, "attempt");
-  }
-  if (HasNumber(oldest, "next_try_ms")) {
-    out += ", next try in " + InSeconds(NumberOf(oldest, "next_try_ms"));
-  }
-  for (const char* id : {"id", "id_hex"}) {
-    out += oldest.contains(id) ? std::string(", ") + id + " " + PartOf(oldest, id) : "";
-  }
-  const std::string why = TextOf(oldest, "why");
-  return out + (why.empty() ? "" : ": " + SafeText(why)) + "\n";
+  const auto oldest = partition.find("oldest");
+  return oldest == partition.end() || !oldest->is_object()
+             ? ""
+             : "  held up at " + OpenMessageText(*oldest) + "\n";
 }
 
 std::string HoldupsText(const ordered_json& status) {

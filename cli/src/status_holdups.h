@@ -22,6 +22,9 @@ inline constexpr milliseconds kStalledAfter{60'000};
 // has told nothing for as long.
 std::vector<std::string> Standstills(const nlohmann::ordered_json& status, milliseconds after);
 
+// An open message, without the end of a line.
+std::string OpenMessageText(const nlohmann::ordered_json& message);
+
 // A line for the message that holds up a partition; empty: none does.
 std::string HeldText(const nlohmann::ordered_json& partition);
 

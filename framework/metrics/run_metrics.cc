@@ -139,9 +139,9 @@ void WritePartition(const PartitionReport& one, microseconds wall, MetricsWriter
           : microseconds(0);
   set(RunMetric("oncemq_unprotected_seconds"), Seconds(lasted));
   for (const std::string_view state : kFetchStates) {
-    if (!one.measures.fetch_state.empty()) {
+    if (!one.client.fetch_state.empty()) {
       writer.Set(RunMetric("oncemq_client_fetch_state"), {one.topic, number, state},
-                 one.measures.fetch_state == state);
+                 one.client.fetch_state == state);
     }
   }
 }

@@ -4,7 +4,9 @@
 
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <thread>
+#include <vector>
 
 #include "oncemq/framework/runtime.h"
 
@@ -23,6 +25,9 @@ class RunningMember {
   ~RunningMember();
 
   RunReport Now() const { return runtime_->Report(); }
+  Result<std::vector<FoundMessage>> FindOpen(std::string_view id) const {
+    return runtime_->FindOpen(id, std::chrono::seconds(20));
+  }
   // Stops it and waits; the same again afterwards.
   const RunReport& Stop();
 

@@ -2,6 +2,8 @@
 // Verdict and membership against a real broker.
 #include <gtest/gtest.h>
 
+#include <latch>
+
 #include "runtime_fixture.h"
 
 namespace oncemq::testing {
@@ -51,6 +53,44 @@ TEST_F(KafkaRuntimeTest, ABrokerThatGoesAwayIsMissedUntilItIsBack) {
   Send(10, 20);
   EXPECT_TRUE(Applied(20));
   EXPECT_TRUE(member.Stop().clean);
+}
+
+TEST_F(KafkaRuntimeTest, AHeldPartitionSaysWhichMessageHoldsItAndHowItsClientFares) {
+  CreateTopic(1);
+  Send(0, 10);
+  std::latch free{1};
+  RuntimeOptions options = Options();
+  options.workers = 1;
+  RunningMember member(options, window_.get(), [&](const Message& message, Context&) -> Outcome {
+    if (message.offset() == 3) {
+      free.wait();
+    }
+    return Done{};
+  });
+  const auto held = [&]() -> std::optional<PartitionReport> {
+    const RunReport report = member.Now();
+    return report.partitions.empty() ? std::nullopt : std::optional(report.partitions[0]);
+  };
+  EXPECT_TRUE(Eventually(seconds(60), [&] {
+    const auto one = held();
+    return one && one->oldest && one->oldest->with == Holder::kHandler &&
+           one->client.fetch_state == "active" && one->client.answer_ago;
+  }));
+  const PartitionReport one = held().value_or(PartitionReport{});
+  ASSERT_TRUE(one.oldest);
+  EXPECT_EQ(one.oldest->message.offset, 3);
+  EXPECT_EQ(one.oldest->message.key, "k3");
+  EXPECT_LT(one.client.answer_ago, seconds(20)) << "the client fetches on";
+  EXPECT_TRUE(one.client.record_ago);
+  const auto found = member.FindOpen("3");
+  ASSERT_TRUE(found) << ToString(found.error());
+  ASSERT_EQ(found->size(), 1u);
+  EXPECT_EQ((*found)[0].topic, topic_);
+  EXPECT_EQ((*found)[0].message.key, "k3");
+  free.count_down();
+  EXPECT_TRUE(Eventually(seconds(30), [&] { return CommittedAt() == 10; }));
+  EXPECT_TRUE(member.Stop().clean);
+  EXPECT_FALSE(member.FindOpen("3")) << "it has ended";
 }
 
 TEST_F(KafkaRuntimeTest, WithoutAWindowEveryCopyIsAppliedInOrder) {

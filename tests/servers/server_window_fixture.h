@@ -23,6 +23,9 @@ class IdleRuntime final : public Runtime {
  public:
   RunReport Run(std::stop_token) override { return {}; }
   RunReport Report() const override { return {}; }
+  Result<std::vector<FoundMessage>> FindOpen(std::string_view, milliseconds) const override {
+    return std::vector<FoundMessage>{};
+  }
   const std::string& guarantee() const override { return line_; }
 
  private:

@@ -16,18 +16,16 @@ ordered_json NumberOrNull(const std::optional<int64_t>& number) {
   return number ? ordered_json(*number) : ordered_json();
 }
 
-ordered_json HeldByAsJson(const HeldBy& held) {
-  const OpenMessage& message = held.message;
-  ordered_json out;
-  out["offset"] = message.offset;
-  if (!message.id.empty()) {
-    const bool plain = IsPlainText(message.id);
-    out[plain ? "id" : "id_hex"] = plain ? message.id : HexOfBytes(message.id);
+void AddBytes(ordered_json& out, const std::string& name, const std::string& bytes) {
+  if (IsPlainText(bytes)) {
+    out[name] = bytes;
+  } else {
+    out[name + "_hex"] = HexOfBytes(bytes);
   }
-  out["state"] = ToString(message.state);
-  out["attempt"] = message.attempt;
-  out["why"] = message.why;
-  out["next_try_ms"] = held.next_try ? ordered_json(held.next_try->count()) : ordered_json();
+}
+
+ordered_json HeldByAsJson(const HeldBy& held) {
+  ordered_json out = OpenMessageAsJson(held.message, held.next_try);
   out["held_ms"] = held.held_for.count();
   return out;
 }
@@ -49,6 +47,22 @@ std::optional<int64_t> LagOfAll(const RunReport& report) {
 }
 
 }  // namespace
+
+ordered_json OpenMessageAsJson(const OpenMessage& message, std::optional<milliseconds> next_try) {
+  ordered_json out;
+  out["offset"] = message.offset;
+  if (!message.id.empty()) {
+    AddBytes(out, "id", message.id);
+  }
+  if (message.key) {
+    AddBytes(out, "key", *message.key);
+  }
+  out["state"] = ToString(message.state);
+  out["attempt"] = message.attempt;
+  out["why"] = message.why;
+  out["next_try_ms"] = next_try ? ordered_json(next_try->count()) : ordered_json();
+  return out;
+}
 
 void AddHoldups(const PartitionReport& report, ordered_json& out) {
   out["log_end"] = NumberOrNull(report.log_end);

@@ -5,10 +5,14 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "oncemq/framework/runtime.h"
 
 namespace oncemq {
+
+nlohmann::ordered_json OpenMessageAsJson(const OpenMessage& message,
+                                         std::optional<milliseconds> next_try);
 
 // Adds `log_end`, `lag`, `retrying`, `unmoved_ms` and `oldest` of a partition.
 void AddHoldups(const PartitionReport& report, nlohmann::ordered_json& out);

@@ -3,15 +3,14 @@
 
 #include <unistd.h>
 
-#include <algorithm>
-#include <initializer_list>
 #include <utility>
 
+#include "explain_commands.h"
 #include "holdups_json.h"
-#include "oncemq/base/bytes.h"
 #include "oncemq/base/store_login.h"
 #include "report_terms.h"
 #include "window_json.h"
+#include "window_show.h"
 
 namespace oncemq {
 namespace {
@@ -74,72 +73,6 @@ ordered_json StatusOf(const AdminSubject& subject) {
   out["refused_logins"] = StoreLogin::Refusals();
   out["error"] = report.error;
   AddHoldups(report, out);
-  return out;
-}
-
-// Text, or hex digits for any bytes.
-Result<std::string> IdOf(const json& arguments) {
-  const Error wrong =
-      Invalid("say which id: as text in `id`, or as pairs of hex digits in `id_hex`");
-  if (arguments.size() != 1 || !arguments.begin()->is_string()) {
-    return wrong;
-  }
-  const std::string text = arguments.begin()->get<std::string>();
-  if (arguments.contains("id")) {
-    return text;
-  }
-  if (const auto bytes = BytesOfHex(text); bytes && arguments.contains("id_hex")) {
-    return *bytes;
-  }
-  return wrong;
-}
-
-// Adds the partitions whose store is not open here, since they have not begun; each once.
-void AddNotOpen(const RunReport& report, ordered_json& out) {
-  for (const PartitionReport& partition : report.partitions) {
-    const auto same = [&](const ordered_json& other) {
-      return other["topic"] == partition.topic && other["partition"] == partition.partition;
-    };
-    const bool given = !partition.waiting.empty() || !partition.stopped.empty();
-    if (given && partition.status.phase == PartitionPhase::kNone &&
-        std::none_of(out.begin(), out.end(), same)) {
-      out.push_back({{"topic", partition.topic},
-                     {"partition", partition.partition},
-                     {"waiting", partition.waiting},
-                     {"stopped", partition.stopped}});
-    }
-  }
-}
-
-Result<ordered_json> ShowId(const AdminSubject& subject, const json& arguments) {
-  const Result<std::string> id = IdOf(arguments);
-  if (!id) {
-    return id.error();
-  }
-  if (subject.window == nullptr) {
-    return Invalid("the service has no window: no id is looked at");
-  }
-  const std::string_view asked = *id;
-  // Looked at on both sides of the look into the stores: one that opens in between was not asked.
-  ordered_json not_open = ordered_json::array();
-  AddNotOpen(subject.runtime->Report(), not_open);
-  MarkerView view;
-  if (const Status peeked = subject.window->Peek({&asked, 1}, {&view, 1}); !peeked) {
-    return peeked.error();
-  }
-  const RunReport report = subject.runtime->Report();
-  ordered_json out = MarkerAsJson(*id, view);
-  for (const PartitionReport& one : report.partitions) {
-    const bool its =
-        one.begun && one.source == view.at.source && one.partition == view.at.partition;
-    if (view.state != MarkerState::kNone && its) {
-      out["topic"] = one.topic;
-    }
-  }
-  if (subject.window->capabilities().by_partition && view.state == MarkerState::kNone) {
-    AddNotOpen(report, not_open);
-    out["not_open"] = std::move(not_open);
-  }
   return out;
 }
 
@@ -214,8 +147,11 @@ void AddServiceCommands(AdminCommands& commands, const AdminSubject& subject) {
          }
          return out;
        }});
-  commands.Add({.name = "window show",
-                .run = [subject](const json& arguments) { return ShowId(subject, arguments); }});
+  commands.Add(
+      {.name = "window show", .run = [subject](const json& arguments) -> Result<ordered_json> {
+         const Result<std::string> id = AskedId(arguments);
+         return id ? ShowId(subject, *id) : id.error();
+       }});
   commands.Add({.name = "window uncertain", .run = [subject](const json& arguments) {
                   return ListUncertain(subject, arguments);
                 }});
@@ -226,6 +162,7 @@ void AddServiceCommands(AdminCommands& commands, const AdminSubject& subject) {
          }
          return StatOf(subject);
        }});
+  AddExplainCommands(commands, subject);
 }
 
 }  // namespace oncemq

@@ -150,7 +150,7 @@ constexpr KafkaProperty kProperties[] = {
     {"internal.termination.signal", kRefused, kSourceOwnsIt},
     {"log.queue", kRefused, "librdkafka's log goes into ours"},
     {"log.thread.name", kRefused, "librdkafka's log goes into ours"},
-    {"statistics.interval.ms", kRefused, "nothing reads librdkafka's statistics yet"},
+    {"statistics.interval.ms", kRefused, kSourceOwnsIt},
 };
 
 bool IsShellSafe(std::string_view value) {

@@ -32,7 +32,10 @@ void Core::Impl::FindOldest(std::span<OpenMessage> messages) {
     const auto at =
         std::ranges::lower_bound(messages, delivery.partition, {}, &OpenMessage::partition);
     if (at == messages.end() || at->partition != delivery.partition || delivery.finished ||
-        delivery.carried.redriven || !At(delivery.partition).Current(delivery.epoch)) {
+        !At(delivery.partition).Current(delivery.epoch)) {
+      return false;
+    }
+    if (at->id.empty() ? delivery.carried.redriven : at->id != delivery.id_view()) {
       return false;
     }
     uint32_t& lowest = slots[static_cast<size_t>(at - messages.begin())];
@@ -55,6 +58,7 @@ OpenMessage Core::Impl::Describe(const Delivery& delivery, uint32_t slot) const 
   message.offset = delivery.offset;
   message.id = delivery.id_view();
   message.time = delivery.time;
+  message.message = delivery.message;
   message.attempt = delivery.attempt;
   const Retries::Wait* const wait = retries_.Find(slot, delivery.partition, delivery.offset);
   message.why = wait != nullptr ? wait->why : "";

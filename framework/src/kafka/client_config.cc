@@ -75,6 +75,7 @@ Properties Consumer(const RuntimeOptions& options, const ClientFacts& facts) {
           {"fetch.wait.max.ms", "100"},
           {"fetch.message.max.bytes", "2097152"},
           {"fetch.error.backoff.ms", "100"},
+          {"statistics.interval.ms", "5000"},
       });
   if (rd_kafka_version() >= kQueueBackoffSince) {
     properties.emplace_back("fetch.queue.backoff.ms", "10");
@@ -162,7 +163,8 @@ ClientFacts ChooseFeatures(const KafkaOptions& options) {
 
 Result<ClientPtr> OpenClient(const RuntimeOptions& options, const ClientFacts& facts) {
   return Open(RD_KAFKA_CONSUMER, Consumer(options, facts), options.kafka.properties,
-              RD_KAFKA_EVENT_REBALANCE | RD_KAFKA_EVENT_OFFSET_COMMIT | RD_KAFKA_EVENT_ERROR);
+              RD_KAFKA_EVENT_REBALANCE | RD_KAFKA_EVENT_OFFSET_COMMIT | RD_KAFKA_EVENT_ERROR |
+                  RD_KAFKA_EVENT_STATS);
 }
 
 Result<ClientPtr> OpenObserver(const RuntimeOptions& options) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "broker_error.h"
+#include "client_stats.h"
 #include "oncemq/base/log.h"
 #include "wake_ring.h"
 
@@ -130,6 +131,13 @@ void Member::OnEvent(rd_kafka_event_t* event, SourceEvents& events) {
     case RD_KAFKA_EVENT_ERROR:
       OnError(event, events);
       break;
+    case RD_KAFKA_EVENT_STATS: {
+      const ClientStats stats(rd_kafka_event_stats(event));
+      for (auto& [id, reader] : readers_) {
+        stats.Fill(table_.Name(id), clock_.Boot(), reader.fetch);
+      }
+      break;
+    }
     case RD_KAFKA_EVENT_FETCH:
       // It would be destroyed here unread, and the frontier would take the gap for a hole.
       events.Failed("records have come by the common queue, past the queue of their partition");
@@ -213,7 +221,10 @@ uint32_t Member::Read(PartitionId id, uint32_t most, std::vector<Arrival>& arriv
     reader_.Read(message, arrivals.emplace_back());
     added++;
   }
-  held_ += added;
+  if (added > 0) {
+    held_ += added;
+    reader.fetch.record_at = clock_.Boot();
+  }
   if (reader.stopped) {
     ListReadable();
   }
@@ -254,7 +265,7 @@ LogSight Member::LogOf(PartitionId id) const {
   int64_t first = RD_KAFKA_OFFSET_INVALID;
   int64_t end = RD_KAFKA_OFFSET_INVALID;  // as the last fetch has told it
   rd_kafka_get_watermark_offsets(client_.get(), name.topic.c_str(), name.partition, &first, &end);
-  return {std::max(end, found->second.log_end), found->second.read_to};
+  return {std::max(end, found->second.log_end), found->second.read_to, found->second.fetch};
 }
 
 bool Member::Owns(const rd_kafka_message_t* message) const {

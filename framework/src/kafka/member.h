@@ -87,6 +87,7 @@ class Member {
     int unexplained = 0;     // so many there
     int64_t log_end = -1;    // when it was assigned
     int64_t read_to = -1;    // as in LogSight
+    FetchSight fetch;
   };
   // The calls due to the group, and those made before its words were read.
   struct GroupState {

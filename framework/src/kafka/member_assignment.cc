@@ -17,6 +17,12 @@ namespace {
 constexpr char kWindowQueried[] = "the window is being asked what it knows";
 constexpr microseconds kUnknownFor{30'000'000};  // brokers learn of a new topic one by one
 
+void LogNoStart(const PartitionName& name, const Error& error) {
+  LogSeldom(LogLevel::kWarn, "kafka",
+            "where a partition starts is not known yet: " + ToString(error),
+            {{"topic", name.topic}, {"partition", name.partition}});
+}
+
 // Empty: there was no error.
 Status TakenUnless(const char* error) {
   return error == nullptr ? Status()
@@ -97,6 +103,7 @@ void Member::Resolve(SourceEvents& events) {
   std::vector<Result<Assignment>> answers = Query(names);
   std::vector<PartitionId> fresh;
   for (size_t i = 0; i < queried.size(); i++) {
+    const Holder holder = answers[i] ? Holder::kStore : Holder::kBroker;  // of a refusal
     if (answers[i]) {
       AssignFacts& facts = answers[i]->facts;
       facts.source = table_.Source(names[i].topic);
@@ -105,7 +112,8 @@ void Member::Resolve(SourceEvents& events) {
       if (!ready) {
         unresolved_.push_back(queried[i]);
         // The reason of the last refusal says more than that it is asked again.
-        not_begun_.try_emplace(queried[i], NotBegun{names[i], kWindowQueried, false});
+        not_begun_.try_emplace(queried[i],
+                               NotBegun{names[i], kWindowQueried, false, Holder::kStore});
         answers[i] = Error{};
         continue;
       }
@@ -122,14 +130,12 @@ void Member::Resolve(SourceEvents& events) {
       unresolved_.push_back(queried[i]);
       NotBegun& waits = not_begun_[queried[i]];
       const bool logged = waits.why == answers[i].error().message;  // twice a second is too often
-      waits = {names[i], answers[i].error().message, false};
+      waits = {names[i], answers[i].error().message, false, holder};
       if (!logged) {  // all partitions have the same reason, as a rule
-        LogSeldom(LogLevel::kWarn, "kafka",
-                  "where a partition starts is not known yet: " + ToString(answers[i].error()),
-                  {{"topic", names[i].topic}, {"partition", names[i].partition}});
+        LogNoStart(names[i], answers[i].error());
       }
     } else {
-      not_begun_[queried[i]] = {names[i], answers[i].error().message, true};
+      not_begun_[queried[i]] = {names[i], answers[i].error().message, true, holder};
       events.Incident(names[i], -1, answers[i].error().message);
     }
   }
@@ -185,6 +191,7 @@ void Member::Start(PartitionId id, int64_t read_from, int64_t start) {
   reader.next = reader.begun = read_from;
   reader.start = start;
   reader.read_to = -1;
+  reader.fetch = {};
   reader.stopped = false;
   reader.queue.reset(
       rd_kafka_queue_get_partition(client_.get(), name.topic.c_str(), name.partition));

@@ -86,6 +86,10 @@ class KafkaRuntime final : public Runtime {
   }
 
   RunReport Report() const override { return loop_->Report(); }
+  Result<std::vector<FoundMessage>> FindOpen(std::string_view id,
+                                             milliseconds within) const override {
+    return loop_->FindOpen(id, within);
+  }
   const std::string& guarantee() const override { return guarantee_; }
 
  private:

@@ -89,7 +89,9 @@ Result<Granted<const Lease&>> MessageLocks::Take(std::string_view name, AcquireO
   }
   std::string what;
   Prepare(how, what);
+  waits_.store(true, std::memory_order_relaxed);
   auto lease = (*domain)->Acquire(name, how);
+  waits_.store(false, std::memory_order_relaxed);
   if (!lease) {
     return lease.error();
   }
@@ -115,7 +117,9 @@ Result<Granted<std::vector<const Lease*>>> MessageLocks::TakeAll(std::span<const
   }
   std::string what;
   Prepare(how, what);
+  waits_.store(true, std::memory_order_relaxed);
   auto leases = (*domain)->AcquireAll(names, how);
+  waits_.store(false, std::memory_order_relaxed);
   if (!leases) {
     return leases.error();
   }

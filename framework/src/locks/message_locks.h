@@ -3,10 +3,11 @@
 // Elided ones follow the assignment that stands in for them: they last while commits keep it, and
 // end when it is given back or lost (rule 50).
 //
-// Thread safety: none, but for EndAt(); belongs to the handler's call. Its leases may outlive their
-// domain.
+// Thread safety: EndAt() and waits() from any thread. The rest belongs to the handler's call. Its
+// leases may outlive their domain.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <memory>
 #include <span>
@@ -47,6 +48,8 @@ class MessageLocks {
   Result<Granted<std::vector<const Lease*>>> TakeAll(std::span<const std::string> names,
                                                      AcquireOptions how);
   bool any() const { return !leases_.empty(); }
+  // Whether the call waits for a name at present. Any thread.
+  bool waits() const { return waits_.load(std::memory_order_relaxed); }
   bool AllMine() const;
   void Release();
   // Until when the partition is surely ours, as far as is known now. Any thread.
@@ -64,6 +67,7 @@ class MessageLocks {
   const Message* message_ = nullptr;
   OwnerEpoch owner_epoch_ = 0;
   std::deque<Lease> leases_;  // handlers point to them
+  std::atomic<bool> waits_{false};
   Mutex mutex_;
   BootTime end_ GUARDED_BY(mutex_) = BootTime{};
   std::vector<Lease*> elided_ GUARDED_BY(mutex_);  // of `leases_`

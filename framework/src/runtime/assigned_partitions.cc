@@ -25,6 +25,7 @@ void AssignedPartitions::Begin(PartitionId id, const AssignFacts& facts) {
   owned.unowned.clear();
   owned.failed.clear();
   owned.stopped.clear();
+  owned.lags.Begin(poll_.now);
   owned.source = facts.source;
   owned.partition = facts.partition;
   if (poll_.parts.journal != nullptr) {

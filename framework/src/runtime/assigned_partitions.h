@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "commit_flight.h"
+#include "lag_watch.h"
 #include "poll_state.h"
 
 namespace oncemq {
@@ -42,6 +43,8 @@ struct AssignedPartition {
   std::string failed;                     // why the last call of window or journal failed
   std::string stopped;                    // why nothing more of it is handled in this assignment
   std::optional<MissingIds> missing_ids;  // the last one
+  BootTime committed_for{};               // Core::SafeUntil() of the last commit in `lags`
+  LagWatch lags;
   CommitFlight::State flight;
 };
 

@@ -175,6 +175,7 @@ bool HandleAll(Job& job, const Handler& handler, const DriveTools& tools) {
     Context context(item.id, grant->token, item.owner_epoch, grant->attempt, grant->uncertain,
                     job.watch.stop(), job.effects.get(), &job.locks, &message);
     job.locks.Begin(tools.locks, message, item.owner_epoch);
+    job.facts.called.store(item.at.offset, std::memory_order_relaxed);
     job.watch.Enter();
     Outcome outcome = HandleOne(job, handler, message, context);
     const bool done = std::holds_alternative<Done>(outcome);
@@ -253,6 +254,24 @@ void Record(Job& job, const DriveTools& tools) {
                         first.value_or(0));
 }
 
+Holder HolderOfStep(BatchStep step) {
+  switch (step) {
+    case BatchStep::kHandle:
+      return Holder::kHandler;
+    case BatchStep::kSettled:
+      return Holder::kTurn;
+    case BatchStep::kRestore:
+    case BatchStep::kClaim:
+    case BatchStep::kRelease:
+    case BatchStep::kRecord:
+    case BatchStep::kComplete:
+    case BatchStep::kJournal:
+    case BatchStep::kPark:
+      break;
+  }
+  return Holder::kStore;
+}
+
 }  // namespace
 
 Driven DriveBatch(Job& job, const Handler& handler, const DriveTools& tools) {
@@ -268,6 +287,7 @@ Driven DriveBatch(Job& job, const Handler& handler, const DriveTools& tools) {
   job.claims_end.Begin();
   for (;;) {
     const std::span<MarkerChange> changes = machine.changes();
+    job.facts.at.store(HolderOfStep(machine.step()), std::memory_order_relaxed);
     switch (machine.step()) {
       case BatchStep::kRestore:
         machine.Restored(asked(StoreCall::kRestore, machine.restores().size(),

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HolderOf: the part of the service that holds up a partition, for `oncemq explain` and the
-// metrics.
+// HolderOf names the cause of a partition's wait, for `oncemq explain` and the metrics.
 //
 // Thread safety: a pure function.
 #pragma once
@@ -9,11 +8,11 @@
 
 namespace oncemq {
 
-// So long an active partition may have unread records and no open message before its broker counts
-// as the holder.
+// An active partition with unread records and no open message counts as held by its broker after
+// this time.
 inline constexpr milliseconds kUnreadAfter{10'000};
 
-// kNone: the partition moves, has no work, or is not this member's.
+// kNone if the partition moves, has no work, or is not this member's.
 Holder HolderOf(const PartitionReport& one);
 
 }  // namespace oncemq

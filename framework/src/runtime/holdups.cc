@@ -22,6 +22,10 @@ milliseconds Since(BootTime then, BootTime now) {
   return std::chrono::duration_cast<milliseconds>(std::max(now - then, microseconds(0)));
 }
 
+std::optional<milliseconds> Since(std::optional<BootTime> then, BootTime now) {
+  return then ? std::optional(Since(*then, now)) : std::nullopt;
+}
+
 int64_t Seconds(milliseconds time) {
   return std::chrono::duration_cast<std::chrono::seconds>(time).count();
 }
@@ -125,6 +129,10 @@ void Holdups::Note(PartitionId id, std::optional<int64_t> caught_up_to, Partitio
   if (ours && of.log.end >= 0) {
     one.log_end = of.log.end;
     one.lag = std::max<int64_t>(0, of.log.end - status.frontier);
+  }
+  if (ours) {
+    const FetchSight& fetch = of.log.fetch;
+    one.client = {fetch.state, Since(fetch.record_at, now), Since(fetch.answer_at, now)};
   }
   const Mark mark{status.epoch, status.counts.deliveries - status.counts.open,
                   caught_up_to.value_or(-1)};

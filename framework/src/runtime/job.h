@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -13,6 +14,15 @@
 #include "source.h"
 
 namespace oncemq {
+
+// The batch of a job, as others see it.
+struct BatchFacts {
+  uint32_t size = 0;    // messages
+  int64_t lowest = -1;  // offset, without redriven messages
+  // Any thread: the offset of the handler's last call, and kTurn, kStore or kHandler.
+  std::atomic<int64_t> called{-1};
+  std::atomic<Holder> at{Holder::kTurn};
+};
 
 // One batch on its way, with all that it needs. Used again and again; belongs to whoever drives it,
 // then to the poll thread. Shared, because a handler that never returns keeps using it after the
@@ -33,8 +43,8 @@ struct Job {
   std::optional<Error> failed;           // window or journal did not do what the batch asked for
   bool on_worker = false;
   bool stood_in = false;  // by another worker: its own hangs; the crew's, until the batch is back
-  bool no_spare_logged = false;         // that nobody was left to stand in
-  uint32_t size = 0;                    // messages of the batch
+  bool no_spare_logged = false;  // that nobody was left to stand in
+  BatchFacts facts;
   CallTimes calls;                      // of its handlers, without the window's calls
   BootTime drain_by = BootTime::max();  // until when a revocation lets it run
 };

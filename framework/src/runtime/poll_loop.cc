@@ -27,6 +27,7 @@ PollLoop::PollLoop(const RuntimeOptions& options, std::unique_ptr<Source> source
 void PollLoop::Connect(const PollParts& parts) {
   poll_.parts = parts;
   reporter_.Begin();
+  poll_.questions.Begin(*parts.wake);
   if (parts.window == nullptr) {
     return;
   }
@@ -61,6 +62,7 @@ void PollLoop::Poll() {
       return;
     }
   } while (!AtEnd());
+  poll_.questions.End();
   reporter_.End();
 }
 
@@ -98,6 +100,7 @@ bool PollLoop::Round() {
     slow_batches_at_ = poll_.now + kSlowBatchesEvery;
   }
   reporter_.Publish(busy);
+  poll_.questions.Answer([this](const std::string& id) { return reporter_.FindOpen(id); });
   if (!busy) {
     Sleep();
   }
@@ -355,6 +358,7 @@ void PollLoop::RequestStop() {
 
 RunReport PollLoop::Finish(bool handlers_ended) {
   RunReport report = reporter_.Make();
+  poll_.questions.End();  // it may never have begun to poll
   poll_.catch_up.reset();
   if (poll_.stores) {
     poll_.stores->CloseAll();

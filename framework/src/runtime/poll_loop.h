@@ -29,6 +29,10 @@ class PollLoop {
   void RequestStop();
   void WaitUntilEnded() { reporter_.WaitUntilEnded(); }
   RunReport Report() const { return reporter_.Report(); }
+  // As of Runtime.
+  Result<IdQuestions::Found> FindOpen(std::string_view id, milliseconds within) {
+    return poll_.questions.Ask(id, within);
+  }
   StoreErrors& errors() { return poll_.errors; }
 
   // After the end, with no other thread left: what every batch used, and the last report.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // PollState: the things of a poll loop that all of its parts need.
 //
-// Thread safety: none; belongs to the poll thread. `errors` and `stop_requested`: any thread.
+// Thread safety: none; belongs to the poll thread. `errors`, `questions` and `stop_requested`: any
+// thread.
 #pragma once
 
 #include <atomic>
@@ -12,6 +13,7 @@
 
 #include "catch_up.h"
 #include "history_thread.h"
+#include "id_questions.h"
 #include "oncemq/framework/runtime.h"
 #include "source.h"
 #include "store_errors.h"
@@ -44,6 +46,7 @@ struct PollState {
   LatencyHistogram handler_times = {};
   LatencyHistogram retry_lateness = {};
   LatencyHistogram commit_times = {};  // until their acknowledgement
+  IdQuestions questions = {};
   // where the window keeps the history of commits
   std::optional<HistoryThread> history_thread = {};
   bool remote = false;                      // the window is a server's

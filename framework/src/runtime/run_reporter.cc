@@ -2,6 +2,7 @@
 #include "run_reporter.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "longest_reason.h"
 #include "oncemq/base/log.h"
@@ -12,6 +13,7 @@ namespace {
 // Each commit waits for the disk, mostly some milliseconds, no reason for an alarm.
 constexpr milliseconds kSlowDisk{1'000};
 constexpr microseconds kPublishEvery{50'000};
+constexpr size_t kLongestKey = 256;  // of a key in a report
 
 }  // namespace
 
@@ -118,16 +120,18 @@ void RunReporter::WaitUntilEnded() {
   }
 }
 
-std::string RunReporter::WaitsFor(PartitionId partition, const PartitionStatus& status) const {
+RunReporter::Wait RunReporter::WaitsFor(PartitionId partition,
+                                        const PartitionStatus& status) const {
   switch (status.phase) {
     case PartitionPhase::kRaising: {
       const std::string& why = partitions_[partition].unowned;
-      return why.empty() ? "the window has not answered yet" : why.substr(0, kLongestReason);
+      return {Holder::kStore,
+              why.empty() ? "the window has not answered yet" : why.substr(0, kLongestReason)};
     }
     case PartitionPhase::kConfirming:
-      return "the commit that confirms the ownership is not acknowledged yet";
+      return {Holder::kCommit, "the commit that confirms the ownership is not acknowledged yet"};
     case PartitionPhase::kStopped:
-      return "its commit was refused: the group gives it to another member";
+      return {Holder::kCommit, "its commit was refused: the group gives it to another member"};
     case PartitionPhase::kActive:
       return WhatHinders(partition, status);
     case PartitionPhase::kNone:
@@ -138,34 +142,39 @@ std::string RunReporter::WaitsFor(PartitionId partition, const PartitionStatus& 
 }
 
 // A partition that has begun, and would work.
-std::string RunReporter::WhatHinders(PartitionId partition, const PartitionStatus& status) const {
+RunReporter::Wait RunReporter::WhatHinders(PartitionId partition,
+                                           const PartitionStatus& status) const {
   const AssignedPartition& owned = partitions_[partition];
   if (!owned.failed.empty()) {
-    return owned.failed.substr(0, kLongestReason);
+    return {Holder::kStore, owned.failed.substr(0, kLongestReason)};
   }
   if (const auto since = owned.flight.with_store_since; since && poll_.now - *since >= kSlowDisk) {
-    return poll_.remote ? "its commit waits for the store of the window"
-                        : "its commit waits for the disk";
+    return {Holder::kStore, poll_.remote ? "its commit waits for the store of the window"
+                                         : "its commit waits for the disk"};
   }
   if (owned.flight.unknown) {
-    return "the broker has not answered its last commit";
+    return {Holder::kCommit, "the broker has not answered its last commit"};
   }
   if (status.map_full) {
-    return "its commit has no room for more that is finished above offset " +
-           std::to_string(status.frontier) + ", which is not";
+    return {Holder::kCommit, "its commit has no room for more that is finished above offset " +
+                                 std::to_string(status.frontier) + ", which is not"};
   }
   const auto left = poll_.catch_up ? poll_.catch_up->LeftOf(partition) : std::nullopt;
-  return !left
-             ? ""
-             : "its window is completed from the log: at offset " + std::to_string(left->at) +
-                   " of [" + std::to_string(left->from) + ", " + std::to_string(left->start) + ")";
+  if (left) {
+    return {Holder::kStore, "its window is completed from the log: at offset " +
+                                std::to_string(left->at) + " of [" + std::to_string(left->from) +
+                                ", " + std::to_string(left->start) + ")"};
+  }
+  return {};
 }
 
 void RunReporter::ReportPartitions(RunReport& report) {
   const std::map<PartitionId, NotBegun>& not_begun = poll_.source->not_begun();
+  const bool unreached = !poll_.source->Unreached().empty();
   reported_.clear();
   const auto add = [&report](PartitionReport one, const NotBegun& waits) {
     (waits.stopped ? one.stopped : one.waiting) = waits.why.substr(0, kLongestReason);
+    one.waits_for = waits.holder;
     report.partitions.push_back(std::move(one));
   };
   for (PartitionId id = 0; id < partitions_.size(); id++) {
@@ -188,7 +197,9 @@ void RunReporter::ReportPartitions(RunReport& report) {
     }
     if (owned.held) {
       one.stopped = owned.stopped;
-      one.waiting = one.stopped.empty() ? WaitsFor(id, one.status) : "";
+      Wait wait = one.stopped.empty() ? WaitsFor(id, one.status) : Wait{};
+      one.waiting = std::move(wait.why);
+      one.waits_for = wait.holder == Holder::kNone && unreached ? Holder::kBroker : wait.holder;
     }
     report.partitions.push_back(std::move(one));
   }
@@ -212,18 +223,73 @@ void RunReporter::NoteHoldups(RunReport& report) {
     const auto left = poll_.catch_up ? poll_.catch_up->LeftOf(id) : std::nullopt;
     holdups_.Note(id, left ? std::optional(left->at) : std::nullopt, report.partitions[i],
                   poll_.now);
+    report.partitions[i].trend = JudgeLag(id, report.partitions[i]);
   }
   std::vector<OpenMessage> open = holdups_.ListOpen(poll_.now);
   if (!open.empty()) {
     poll_.core.FindOldest(open);
+    TakeKeys(open);
     holdups_.Keep(std::move(open));
   }
   const LogTime wall(
       std::chrono::floor<milliseconds>(std::chrono::microseconds(poll_.WallAt(poll_.now).micros)));
   for (size_t i = 0; i < reported_.size(); i++) {
+    std::optional<HeldBy>& oldest = report.partitions[i].oldest;
     holdups_.Describe(reported_[i], report.partitions[i], poll_.now, wall);
+    if (oldest && oldest->message.state == OpenState::kRunning) {
+      oldest->with = pool_.WhereIs(reported_[i], oldest->message.offset);
+    }
   }
   holdups_.ReportHoldups(report, poll_.now);
+}
+
+LagTrend RunReporter::JudgeLag(PartitionId id, const PartitionReport& one) {
+  if (!partitions_.Owns(id) || !one.lag) {
+    return LagTrend::kOk;
+  }
+  AssignedPartition& owned = partitions_[id];
+  // Each acknowledgement moves it.
+  const BootTime safe = poll_.core.SafeUntil(id);
+  if (safe != owned.committed_for && safe != BootTime{}) {
+    owned.committed_for = safe;
+    owned.lags.Note(poll_.now, one.status.committed, *one.lag);
+  }
+  return owned.lags.Judge(poll_.now, *one.lag);
+}
+
+// A released message has no key to read, and the core releases none before its next call.
+void RunReporter::TakeKeys(std::vector<OpenMessage>& messages) {
+  if (view_ == nullptr) {
+    view_ = poll_.source->NewView();
+  }
+  for (OpenMessage& message : messages) {
+    if (void* const place = std::exchange(message.message, nullptr)) {
+      if (const auto key = view_->Show(place).key()) {
+        message.key = key->substr(0, kLongestKey);
+      }
+    }
+  }
+}
+
+std::vector<FoundMessage> RunReporter::FindOpen(const std::string& id) {
+  std::vector<OpenMessage> asked;
+  for (PartitionId partition = 0; partition < partitions_.size() && !id.empty(); partition++) {
+    asked.push_back({.partition = partition, .id = id});
+  }
+  poll_.core.FindOldest(asked);
+  std::erase_if(asked, [](const OpenMessage& message) { return message.offset < 0; });
+  TakeKeys(asked);
+  std::vector<FoundMessage> found;
+  for (OpenMessage& message : asked) {
+    PartitionName name = poll_.source->Name(message.partition);
+    std::optional<milliseconds> next_try;
+    if (message.next_try) {
+      next_try = std::chrono::duration_cast<milliseconds>(
+          std::max(*message.next_try - poll_.now, microseconds(0)));
+    }
+    found.push_back({std::move(name.topic), name.partition, std::move(message), next_try});
+  }
+  return found;
 }
 
 }  // namespace oncemq

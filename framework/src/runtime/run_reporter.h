@@ -6,6 +6,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +29,7 @@ class RunReporter {
   // While the loop is busy, now and then.
   void Publish(bool busy);
   RunReport Make();
+  std::vector<FoundMessage> FindOpen(const std::string& id);
   void Keep(RunReport report, BootTime at);
   void End();
 
@@ -35,16 +37,23 @@ class RunReporter {
   void WaitUntilEnded();
 
  private:
-  std::string WaitsFor(PartitionId partition, const PartitionStatus& status) const;
-  std::string WhatHinders(PartitionId partition, const PartitionStatus& status) const;
+  struct Wait {
+    Holder holder = Holder::kNone;
+    std::string why = {};
+  };
+  Wait WaitsFor(PartitionId partition, const PartitionStatus& status) const;
+  Wait WhatHinders(PartitionId partition, const PartitionStatus& status) const;
   void ReportPartitions(RunReport& report);
   void NoteHoldups(RunReport& report);
   void Measure(RunReport& report);
+  LagTrend JudgeLag(PartitionId id, const PartitionReport& one);
+  void TakeKeys(std::vector<OpenMessage>& messages);
 
   PollState& poll_;
   AssignedPartitions& partitions_;
   const WorkerPool& pool_;
   Holdups holdups_;
+  std::unique_ptr<MessageView> view_;  // made for the first key
   std::vector<PartitionId> reported_;  // in the order of the last report
   BootTime published_at_{};
   std::string error_;

@@ -28,12 +28,21 @@ struct NotBegun {
   PartitionName name;
   std::string why;
   bool stopped = false;  // it will not begin before it is assigned anew
+  Holder holder = Holder::kBroker;
+};
+
+// How the client reads a partition.
+struct FetchSight {
+  std::string state;  // of ClientReport
+  std::optional<BootTime> record_at = {};
+  std::optional<BootTime> answer_at = {};
 };
 
 // How far the log of a partition is known; -1: not yet.
 struct LogSight {
   int64_t end = -1;      // of the log, as the broker said it last
   int64_t read_to = -1;  // the end that reading has come to last: below it nothing is left to read
+  FetchSight fetch = {};
 };
 
 // Shows the source's messages to a handler, one at a time. One for each thread that handles.

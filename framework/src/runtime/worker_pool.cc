@@ -19,6 +19,15 @@ constexpr double kLeastBatchMicros = 100;  // less is not worth the way to anoth
 constexpr microseconds kDemotionMemory{
     60'000'000};  // one demotion a minute may be the machine's fault
 
+int64_t LowestOf(const std::vector<BatchItem>& items) {
+  int64_t lowest = -1;
+  for (const BatchItem& item : items) {
+    const bool lower = lowest < 0 || item.at.offset < lowest;
+    lowest = lower && !item.redriven ? item.at.offset : lowest;
+  }
+  return lowest;
+}
+
 }  // namespace
 
 // Without any thread for them, handlers stay on the poll thread.
@@ -76,7 +85,7 @@ bool WorkerPool::HandOver() {
     if (job == nullptr) {
       break;
     }
-    job->size = static_cast<uint32_t>(job->batch.items.size());
+    job->facts.size = static_cast<uint32_t>(job->batch.items.size());
     with_workers_++;
     out_.push_back(job);
     poll_.parts.crew->HandOver(std::move(job));
@@ -105,6 +114,9 @@ JobPtr WorkerPool::Take(uint32_t most, bool here) {
   }
   job->partition = job->batch.items.front().partition;
   job->assignment = partitions_[job->partition].assignments;
+  job->facts.lowest = LowestOf(job->batch.items);
+  job->facts.called.store(-1, std::memory_order_relaxed);
+  job->facts.at.store(Holder::kTurn, std::memory_order_relaxed);
   job->watch.Reset(/*on_poll_thread=*/here, job->batch.safe_until);
   job->drain_by = BootTime::max();
   job->on_worker = !here;
@@ -130,9 +142,9 @@ std::vector<JobPtr>& WorkerPool::TakeBack() {
     std::erase(out_, job);
     with_workers_ -= job->on_worker && !job->stood_in ? 1 : 0;
     job->stood_in = job->no_spare_logged = false;
-    if (job->size > 0) {
-      cost_ = 0.75 * cost_ + 0.25 * static_cast<double>(job->calls.total().count()) / job->size;
-      job->size = 0;
+    if (job->facts.size > 0) {
+      cost_ = 0.75 * cost_ + 0.25 * static_cast<double>(job->calls.total().count()) / job->facts.size;
+      job->facts.size = 0;
     }
   }
   return returned_;
@@ -141,6 +153,20 @@ std::vector<JobPtr>& WorkerPool::TakeBack() {
 bool WorkerPool::InUse(PartitionId partition) const {
   return std::any_of(out_.begin(), out_.end(),
                      [&](const JobPtr& job) { return job->partition == partition; });
+}
+
+Holder WorkerPool::WhereIs(PartitionId partition, int64_t offset) const {
+  const auto found = std::ranges::find_if(out_, [&](const JobPtr& job) {
+    // The others of a batch are settled while one call lasts.
+    const bool its =
+        job->facts.lowest == offset || job->facts.called.load(std::memory_order_relaxed) == offset;
+    return job->partition == partition && its;
+  });
+  if (found == out_.end()) {
+    return Holder::kNone;
+  }
+  const Job& job = **found;
+  return job.locks.waits() ? Holder::kLock : job.facts.at.load(std::memory_order_relaxed);
 }
 
 // In batches of the partition no further handler starts. The present one has to stop at `stop_at`.
@@ -160,7 +186,7 @@ void WorkerPool::CheckSlowBatches() {
   std::vector<Settlement> settled;
   for (const JobPtr& job : out_) {
     if (job->watch.SettleOthers(poll_.now, poll_.options.poll_budget, settled)) {
-      job->size = 1;
+      job->facts.size = 1;
     }
     StandIn(job);
     // Before it is confirmed a partition runs nothing. Its jobs are of an ended assignment, and

@@ -39,6 +39,9 @@ class WorkerPool {
 
   // Whether another thread drives a batch of the partition.
   bool InUse(PartitionId partition) const;
+  // Where the batch of an open message stands, if it is the lowest of its batch or the called one.
+  // kNone if no other thread has such a batch.
+  Holder WhereIs(PartitionId partition, int64_t offset) const;
   void StopBatchesOf(PartitionId partition, BootTime stop_at);
   void CheckSlowBatches();
 

@@ -26,8 +26,12 @@ class FixedRuntime final : public Runtime {
  public:
   RunReport Run(std::stop_token) override { return report; }
   RunReport Report() const override { return report; }
+  Result<std::vector<FoundMessage>> FindOpen(std::string_view, milliseconds) const override {
+    return found;
+  }
   const std::string& guarantee() const override { return line; }
   RunReport report;
+  Result<std::vector<FoundMessage>> found = std::vector<FoundMessage>{};
   std::string line = "guarded: once per id";
 };
 
@@ -184,6 +188,94 @@ TEST_F(ServiceCommandsTest, GuaranteeIsTheTextOfTheServiceOrTheLineOfItsRuntime)
   guarantee_ = "Guarantee of group `shop`: ...\n";
   EXPECT_EQ(Query("guarantee")["result"]["text"], guarantee_);
   EXPECT_EQ(Query("guarantee")["result"]["line"], "guarded: once per id");
+}
+
+TEST_F(ServiceCommandsTest, ExplainPartitionSaysWhoHoldsItAndTheNextStep) {
+  PartitionReport& one = runtime_.report.partitions[0];
+  one.waiting = "";
+  one.log_end = 60;
+  one.lag = 20;
+  one.oldest = HeldBy{.message = {.offset = 41,
+                                  .id = "p-17",
+                                  .state = OpenState::kRunning,
+                                  .attempt = 2,
+                                  .key = std::string("\xFF", 1)},
+                      .held_for = milliseconds(75'000),
+                      .with = Holder::kLock};
+  one.client = {"active", milliseconds(1'500), {}};
+  one.trend = LagTrend::kStall;
+  for (const json& number : {json(3), json("3")}) {
+    const json out =
+        Query("explain partition", {{"topic", "payments"}, {"partition", number}})["result"];
+    EXPECT_EQ(out["owned"], true);
+    EXPECT_EQ(out["holder"], "lock");
+    EXPECT_EQ(out["oldest"]["offset"], 41);
+    EXPECT_EQ(out["oldest"]["key_hex"], "ff");
+    EXPECT_EQ(out["oldest"]["held_ms"], 75'000);
+    EXPECT_EQ(out["lag"], 20);
+    EXPECT_EQ(out["client"],
+              json::parse(R"({"fetch_state":"active","record_ms":1500,"answer_ms":null})"));
+    EXPECT_EQ(out["trend"], "STALL");
+    EXPECT_THAT(out["next"].get<std::string>(), HasSubstr("oncemq lock ls"));
+  }
+}
+
+TEST_F(ServiceCommandsTest, ExplainPartitionKnowsOnlyPartitionsOfThisMember) {
+  runtime_.report.partitions.push_back({.topic = "payments", .partition = 4});
+  for (const int number : {4, 5}) {
+    const json out =
+        Query("explain partition", {{"topic", "payments"}, {"partition", number}})["result"];
+    EXPECT_EQ(out["owned"], false) << number;
+    EXPECT_THAT(out["next"].get<std::string>(), HasSubstr("oncemq group status"));
+  }
+  for (const json& wrong :
+       {json::object(), json{{"topic", "payments"}}, json{{"topic", 3}, {"partition", 3}},
+        json{{"topic", "payments"}, {"partition", "3x"}},
+        json{{"topic", "payments"}, {"partition", -1}},
+        json{{"topic", "payments"}, {"partition", 3}, {"verbose", 1}}}) {
+    EXPECT_EQ(Query("explain partition", wrong)["ok"], false) << wrong;
+  }
+}
+
+TEST_F(ServiceCommandsTest, ExplainIdLooksIntoTheWindowAndAtTheOpenMessages) {
+  const auto explain = [&](const std::string& id) {
+    return Query("explain id", {{"id", id}})["result"];
+  };
+  json out = explain("p-17");
+  EXPECT_EQ(out["window"]["state"], "none");
+  EXPECT_EQ(out["open"], json::array());
+  EXPECT_EQ(out["place"], nullptr);
+  EXPECT_THAT(out["next"].get<std::string>(), HasSubstr("another member"));
+  runtime_.found =
+      std::vector<FoundMessage>{{"payments",
+                                 3,
+                                 {.offset = 41, .id = "p-17", .state = OpenState::kRetrying},
+                                 milliseconds(500)}};
+  out = explain("p-17");
+  EXPECT_EQ(out["open"][0]["topic"], "payments");
+  EXPECT_EQ(out["open"][0]["next_try_ms"], 500);
+  EXPECT_EQ(out["place"]["owned"], true);
+  EXPECT_THAT(out["next"].get<std::string>(), HasSubstr("oncemq explain partition payments/3"));
+  runtime_.found = Error{Code::kTimeout, Effect::kNone, "it is busy"};
+  const OwnerEpoch owner_epoch = *window_->RaiseOwnerEpoch(0, 3, 0);
+  const std::string_view id = "p-17";
+  const ClaimRequest claim{id, {0xABC, 5}, {0, 3, 41}, owner_epoch, 0};
+  ClaimAnswer answer;
+  ASSERT_TRUE(window_->Claim({&claim, 1}, {&answer, 1}));
+  out = explain("p-17");
+  EXPECT_EQ(out["open"]["error"], "it is busy") << "the rest is told all the same";
+  EXPECT_EQ(out["window"]["state"], "open");
+  EXPECT_EQ(out["place"]["topic"], "payments");
+  EXPECT_EQ(out["place"]["owned"], true);
+  runtime_.report.partitions[0].partition = 2;
+  out = explain("p-17");
+  EXPECT_EQ(out["place"]["topic"], "payments") << "its number is known by another partition";
+  EXPECT_EQ(out["place"]["partition"], 3);
+  EXPECT_EQ(out["place"]["owned"], false);
+  EXPECT_THAT(out["next"].get<std::string>(), HasSubstr("another member's"));
+  window_.reset();
+  EXPECT_EQ(explain("p-17")["window"], nullptr);
+  EXPECT_EQ(Query("explain id")["ok"], false);
 }
 
 class StoresWindow final : public Window {

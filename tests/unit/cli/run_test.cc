@@ -198,6 +198,19 @@ TEST_F(RunAgainstKafka, ARunningServiceTellsItsPartitionsAndTheIdsThatItKeeps) {
     EXPECT_EQ(partition["lag"], 0);
     EXPECT_EQ(partition["oldest"], nullptr);
   }
+  nlohmann::json explained;
+  ASSERT_TRUE(Eventually(30s, [&] {  // the client's first statistics
+    explained = Query("explain partition " + topic_ + "/0");
+    return explained["client"]["fetch_state"] == "active";
+  })) << explained;
+  EXPECT_EQ(explained["holder"], "none");
+  EXPECT_EQ(explained["trend"], "OK");
+  EXPECT_TRUE(explained["client"]["record_ms"].is_number());
+  EXPECT_LT(explained["client"]["answer_ms"], 30'000) << "it fetches on";
+  const nlohmann::json known = Query("explain id id-7");
+  EXPECT_EQ(known["window"]["state"], "done");
+  EXPECT_EQ(known["place"]["owned"], true);
+  EXPECT_EQ(known["open"], nlohmann::json::array());
   EXPECT_EQ(Query("window show id-7")["state"], "done");
   EXPECT_EQ(Query("window show id-99")["state"], "none");
   ASSERT_EQ(kill(process.pid(), SIGTERM), 0);

@@ -29,8 +29,12 @@ class KnownRuntime final : public Runtime {
  public:
   RunReport Run(std::stop_token) override { return report; }
   RunReport Report() const override { return report; }
+  Result<std::vector<FoundMessage>> FindOpen(std::string_view, milliseconds) const override {
+    return found;
+  }
   const std::string& guarantee() const override { return line; }
   RunReport report;
+  Result<std::vector<FoundMessage>> found = std::vector<FoundMessage>{};
   std::string line = "guarded: once per id";
 };
 
@@ -172,8 +176,74 @@ TEST_F(QueriedService, ExplainSaysWhetherAFileOrAServiceSpeaks) {
   EXPECT_EQ(Run("explain guarantee -c " + ServiceFile() + At()).code, 2) << "one of them";
 }
 
+TEST_F(QueriedService, ExplainPartitionSaysWhoHoldsIt) {
+  PartitionReport one{.topic = "pay/ments", .partition = 3};
+  one.status.phase = PartitionPhase::kActive;
+  one.status.frontier = 41;
+  one.status.next_offset = 44;
+  one.log_end = 60;
+  one.lag = 19;
+  one.oldest = HeldBy{.message = {.offset = 41,
+                                  .id = "p-17",
+                                  .state = OpenState::kRetrying,
+                                  .attempt = 7,
+                                  .why = "no \x1b room",
+                                  .key = "acct-5"},
+                      .held_for = 75s,
+                      .next_try = 2s};
+  one.client = {"active", 1'500ms, {}};
+  runtime_.report.partitions = {one};
+  Offer();
+  const Ended ended = Run("explain partition pay/ments/3" + At());
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_THAT(ended.out, StartsWith("pay/ments [3]: the handler holds it\n"));
+  EXPECT_THAT(ended.out, HasSubstr("\nmessage    offset 41 for 75 s: retrying, attempt 7, next try "
+                                   "in 2 s, id p-17, key acct-5: no \\u001b room\n"));
+  EXPECT_THAT(ended.out, HasSubstr("\nposition   active, frontier 41, committed nothing, next "
+                                   "offset 44, log end 60, lag 19\n"));
+  EXPECT_THAT(ended.out, HasSubstr("\nclient     fetch state active, last record 1 s ago, last "
+                                   "answer of its broker never\ntrend      OK\nnext       "));
+  const auto json = nlohmann::json::parse(Run("explain partition pay/ments/3 --json" + At()).out);
+  EXPECT_EQ(json["holder"], "handler");
+  const Ended other = Run("explain partition pay/ments/4" + At());
+  EXPECT_EQ(other.code, 1);
+  EXPECT_THAT(other.out, StartsWith("pay/ments [4]: not this member's\nnext       "));
+  for (const char* wrong : {"payments", "payments/", "/3", "payments/3x", "payments/99999999999"}) {
+    EXPECT_EQ(Run(std::string("explain partition ") + wrong + At()).code, 2) << wrong;
+  }
+}
+
+TEST_F(QueriedService, ExplainIdSaysWhereItsMessageIs) {
+  runtime_.found = std::vector<FoundMessage>{
+      {"payments",
+       3,
+       {.offset = 41, .id = "p-17", .state = OpenState::kRunning, .attempt = 1},
+       {}}};
+  PartitionReport one{.topic = "payments", .partition = 3};
+  one.status.phase = PartitionPhase::kActive;
+  runtime_.report.partitions = {one};
+  Offer();
+  const Ended ended = Run("explain id p-17" + At());
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(ended.out,
+            "id        p-17\n"
+            "window    it keeps nothing of this id\n"
+            "open      payments [3] offset 41: its handler runs, attempt 1, id p-17\n"
+            "parked    not looked at: name the service by its file, with -c\n"
+            "partition payments [3]: this member's\n"
+            "next      it is open in this member: ask `oncemq explain partition payments/3` what "
+            "holds it\n");
+  const auto json = nlohmann::json::parse(Run("explain id --hex 702d3137 --json" + At()).out);
+  EXPECT_EQ(json["id"], "p-17");
+  EXPECT_EQ(json["park"], nullptr);
+  EXPECT_THAT(Run("explain id p-17 -c " + ServiceFile()).out, HasSubstr("\nparked    never\n"));
+  EXPECT_EQ(Run("explain id ''" + At()).code, 2);
+  EXPECT_EQ(Run("explain id xy --hex" + At()).code, 2);
+}
+
 TEST_F(QueriedService, NobodyThereIsToldAndHasItsOwnExitCode) {
-  for (const char* command : {"status", "window show x", "explain guarantee"}) {
+  for (const char* command : {"status", "window show x", "explain guarantee",
+                              "explain partition payments/3", "explain id x"}) {
     const Ended ended = Run(command + At());
     EXPECT_EQ(ended.code, 6) << command;
     EXPECT_EQ(ended.out, "");

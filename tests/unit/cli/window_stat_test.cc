@@ -36,6 +36,9 @@ class SilentRuntime final : public Runtime {
     const std::lock_guard guard(mutex_);
     return report_;
   }
+  Result<std::vector<FoundMessage>> FindOpen(std::string_view, milliseconds) const override {
+    return std::vector<FoundMessage>{};
+  }
   const std::string& guarantee() const override { return line; }
   // From now on; a service is asked on a thread of its own.
   void Have(std::vector<PartitionReport> partitions) {

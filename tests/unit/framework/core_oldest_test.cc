@@ -73,6 +73,21 @@ TEST_F(CoreOldestTest, TheLowestOfEachPartitionIsTold) {
   EXPECT_EQ(messages[1].attempt, 0u);
 }
 
+TEST_F(CoreOldestTest, WithAnIdTheLowestMessageOfThatIdIsTold) {
+  Give(0);
+  Give(1);
+  Admit(0, 3, "a", "other");
+  Admit(0, 4, "b", "id");
+  Admit(0, 5, "b", "id");
+  std::vector<OpenMessage> messages(2);
+  messages[1].partition = 1;
+  messages[0].id = messages[1].id = "id";
+  core_.FindOldest(messages);
+  EXPECT_EQ(messages[0].offset, 4);
+  EXPECT_EQ(messages[0].id, "id");
+  EXPECT_EQ(messages[1].offset, -1) << "it is not open in that partition";
+}
+
 TEST_F(CoreOldestTest, AClaimInTheWayIsNoRetry) {
   Give(0);
   Admit(0, 0, "a", "id");

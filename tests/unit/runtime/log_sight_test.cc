@@ -35,6 +35,17 @@ TEST_F(LogSightTest, TheEndIsKnownFromTheAssignmentOnAndReachingItIsNoticed) {
   EXPECT_TRUE(events_.incidents.empty());
 }
 
+TEST_F(LogSightTest, TheClientTellsHowItFetches) {
+  Send(0, 10);
+  Join();
+  ASSERT_TRUE(Serving([&] { return Sight(0).fetch.state == "active"; }));
+  const LogSight sight = Sight(0);
+  EXPECT_TRUE(sight.fetch.record_at);
+  ASSERT_TRUE(sight.fetch.answer_at);
+  EXPECT_GT(*sight.fetch.answer_at, BootNow() - std::chrono::seconds(10));
+  EXPECT_FALSE(Sight(1).fetch.record_at) << "it has none";
+}
+
 // librdkafka goes on behind what it cannot read.
 TEST_F(LogSightTest, AnEndBehindAnErrorIsNotReached) {
   Join();

@@ -113,6 +113,7 @@ TEST_F(MemberTest, WhatItHasBeenGivenAndCannotBeginIsToldUntilItBeginsOrGoes) {
   EXPECT_FALSE(waits.stopped);
   events_.ready = Error{Code::kInvalid, Effect::kNone, "another topic's store"};
   ASSERT_TRUE(Serving([&] { return events_.incidents.size() == 2; }));
+  EXPECT_EQ(waits.holder, Holder::kStore);
   EXPECT_TRUE(member_->not_begun().at(1).stopped);
   EXPECT_EQ(member_->not_begun().at(1).why, "another topic's store");
 }

@@ -42,6 +42,9 @@ class RunningLoop {
 
   Script& script() { return script_; }
   RunReport Now() const { return loop_->Report(); }
+  Result<std::vector<FoundMessage>> FindOpen(std::string_view id) const {
+    return loop_->FindOpen(id, std::chrono::seconds(20));
+  }
   // Without asking for it: the loop ends by itself.
   const RunReport& AwaitEnd() {
     if (!report_) {

@@ -40,6 +40,8 @@ class Script {
   void Lose(PartitionId partition);
   // How far the log is known from now on.
   void SeeLog(PartitionId partition, const LogSight& log);
+  // No broker answers from now on, or one does.
+  void Unreach(bool none_answers) { unreached_ = none_answers; }
   // What Parked() answers from now on.
   void AnswerParked(const Result<ParkedMessages>& parked);
   // A message of the park topic is to be run.
@@ -96,6 +98,7 @@ class Script {
   Wake& wake_;
   LateClock clock_;
   std::atomic<int64_t> serve_takes_{0};
+  std::atomic<bool> unreached_{false};
   mutable Mutex mutex_;
   std::map<PartitionId, std::deque<Record>> logs_ GUARDED_BY(mutex_);
   std::deque<Record> copies_ GUARDED_BY(mutex_);
@@ -136,7 +139,7 @@ class ScriptedSource final : public Source, public ParkedSource {
   void Rejoin() override;
   void Close() override;
   bool closed() const override { return script_.seen().closed; }
-  std::string Unreached() const override { return {}; }
+  std::string Unreached() const override { return script_.unreached_ ? "k1:9092" : ""; }
   int64_t ReadTo(PartitionId partition) const override { return LogOf(partition).read_to; }
   LogSight LogOf(PartitionId partition) const override;
   const std::map<PartitionId, NotBegun>& not_begun() const override { return not_begun_; }

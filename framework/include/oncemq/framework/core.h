@@ -291,9 +291,11 @@ struct OpenMessage {
   std::string id;             // empty: none
   LogTime time = kNoLogTime;  // of the record
   OpenState state = OpenState::kQueued;
-  uint32_t attempt = 0;              // of the handler's present call, or of its last; 0: none
-  std::string why = {};              // the handler's reason for its last retry
-  std::optional<BootTime> next_try;  // kRetrying, kClaimed
+  uint32_t attempt = 0;                 // of the handler's present call, or of its last; 0: none
+  std::string why = {};                 // the handler's reason for its last retry
+  std::optional<BootTime> next_try;     // kRetrying, kClaimed
+  void* message = nullptr;              // as in Arrival, valid until the core releases it
+  std::optional<std::string> key = {};  // its first bytes, from the shell
 };
 
 struct CoreLoad {
@@ -368,8 +370,9 @@ class Core {
   // lives as long as the core knows the begun messages (WindowKnowsSuspects in assignment.h).
   bool Made(PartitionId partition, const CommitMetadata& commit) const;
   DeliveryCounts Counts() const;
-  // Fills in the lowest open message of each `partition`, each named once, in rising order. Walks
-  // over all that is unfinished: to be asked now and then.
+  // Fills in the lowest open message of each `partition`, each named once, in rising order. With an
+  // `id`, the lowest one with that id, also of a redrive. Walks over all unfinished messages, so it
+  // is for now and then.
   void FindOldest(std::span<OpenMessage> messages) const;
   CoreLoad load() const;
 

@@ -154,14 +154,14 @@ struct RuntimeOptions {
   std::string journal;
 };
 
-// The part that a partition waits for.
+// The cause of a partition's wait.
 enum class Holder : uint8_t {
   kNone,       // nothing waits, or the partition is not this member's
   kHandler,    // it runs, or asked for another attempt
   kStore,      // the window or the journal
   kLock,       // the handler waits for a name
   kCommit,     // it is not acknowledged, or has no room
-  kBroker,     // it does not answer, or gives no records
+  kBroker,     // it does not answer, or brings no records
   kIdClaimed,  // another claim of the message's id
   kStopped,    // a person is needed
   kTurn,       // other messages come first
@@ -173,7 +173,7 @@ struct HeldBy {
   OpenMessage message;
   // For how long it has been the lowest one.
   milliseconds held_for{0};
-  // While it is with a worker: where that stands.
+  // Where its batch stands, if it is with a worker.
   Holder with = Holder::kNone;
   // When the handler is called again, from the report on.
   std::optional<milliseconds> next_try;
@@ -195,8 +195,33 @@ struct PartitionMeasures {
   std::optional<int64_t> parked;
   // Offsets left to read until its window is complete.
   int64_t catch_up_left = 0;
-  // The word of the client for the state of its fetcher. Empty, if not known.
+};
+
+// An open message of an asked id.
+struct FoundMessage {
+  std::string topic;
+  int32_t partition = 0;
+  OpenMessage message;
+  std::optional<milliseconds> next_try;  // from the answer on
+};
+
+// Burrow's words for the commits and the lag of the last minute.
+enum class LagTrend : uint8_t {
+  kOk,
+  kWarn,    // commits move, and the lag never falls
+  kStop,    // there is a lag, and no commit
+  kStall,   // there is a lag, and commits do not move
+  kRewind,  // a commit went back
+};
+std::string_view ToString(LagTrend trend);
+
+// How the Kafka client fares with a partition.
+struct ClientReport {
+  // As in its statistics, such as "active". Empty if it is not known.
   std::string fetch_state;
+  // Since the last record, and since the last bytes of the partition's broker.
+  std::optional<milliseconds> record_ago = {};
+  std::optional<milliseconds> answer_ago = {};
 };
 
 // One partition that the group has given to this member, now or earlier, seen from outside.
@@ -209,7 +234,7 @@ struct PartitionReport {
   bool begun = true;
   // What it waits for, before it begins or later; empty: it does not wait.
   std::string waiting = {};
-  // The same for programs. kBroker also without a text, where no broker answers.
+  // For programs. Without a text it is kBroker where no broker answers.
   Holder waits_for = Holder::kNone;
   // Why nothing more of it is handled until it is assigned anew; empty: it is not stopped.
   std::string stopped = {};
@@ -224,6 +249,8 @@ struct PartitionReport {
   // The last one that this member has seen.
   std::optional<UnprotectedTime> unprotected = {};
   PartitionMeasures measures = {};
+  ClientReport client = {};
+  LagTrend trend = LagTrend::kOk;
 };
 
 // A topic that no broker knows.
@@ -270,6 +297,11 @@ class Runtime {
 
   // As of the last round of the poll thread, RunReport::age ago.
   virtual RunReport Report() const = 0;
+
+  // The open messages with this id, one of each partition. kUnavailable before and after Run,
+  // kTimeout where the poll thread is busy for longer than `within`.
+  virtual Result<std::vector<FoundMessage>> FindOpen(std::string_view id,
+                                                     milliseconds within) const = 0;
 
   // What holds, in one line: the one that it logs.
   virtual const std::string& guarantee() const = 0;
