@@ -203,10 +203,10 @@ StatusRow RowOf(const ordered_json& partition) {
   if (HasNumber(partition, "lag")) {
     row.lag = NumberOf(partition, "lag");
   }
-  row.mood = NumberOf(partition, "difference") < 0        ? Mood::kBad
-             : row.lag.value_or(0) > 0 && member.empty()  ? Mood::kBad
-             : !unread.empty() || row.lag.value_or(0) > 0 ? Mood::kHeld
-                                                          : Mood::kGood;
+  const bool waits = row.lag.value_or(0) > 0 && member.empty();
+  row.mood = waits || NumberOf(partition, "difference") < 0 ? Mood::kBad
+             : unread.empty()                               ? Mood::kGood
+                                                            : Mood::kHeld;
   return row;
 }
 

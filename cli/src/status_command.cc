@@ -94,15 +94,18 @@ std::string DeliveriesText(const ordered_json& status) {
 
 StatusRow RowOf(const ordered_json& partition) {
   StatusRow row;
-  const bool stopped = !TextOf(partition, "stopped").empty();
-  const bool waiting = !TextOf(partition, "waiting").empty();
-  std::string held = stopped   ? PartOf(partition, "stopped")
-                     : waiting ? PartOf(partition, "waiting")
-                               : HeldText(partition);
+  std::string state = PartOf(partition, "phase");
+  std::string held = HeldText(partition);
   if (const std::string_view begin = "  held up "; held.starts_with(begin)) {
     held = held.substr(begin.size(), held.size() - begin.size() - 1);  // and without its line feed
   }
-  row.mood = stopped ? Mood::kBad : held.empty() ? Mood::kGood : Mood::kHeld;
+  for (const char* other : {"waiting", "stopped"}) {
+    if (!TextOf(partition, other).empty()) {
+      state = other;
+      held = PartOf(partition, other);
+    }
+  }
+  row.mood = state == "stopped" ? Mood::kBad : held.empty() ? Mood::kGood : Mood::kHeld;
   if (HasNumber(partition, "lag")) {
     row.lag = NumberOf(partition, "lag");
   }
@@ -111,9 +114,7 @@ StatusRow RowOf(const ordered_json& partition) {
       totals == partition.end() ? 0 : NumberOf(*totals, "parked") + NumberOf(*totals, "rejected");
   const std::string committed = PartOf(partition, "committed");
   row.cells = {PartitionNameOf(partition),
-               stopped   ? "stopped"
-               : waiting ? "waiting"
-                         : PartOf(partition, "phase"),
+               std::move(state),
                committed == "-1" ? "-" : committed,
                PartOf(partition, "frontier"),
                row.lag ? std::to_string(*row.lag) : "?",

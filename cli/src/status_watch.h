@@ -3,7 +3,7 @@
 //
 //   return WatchStatus({.every = "5s"}, look, StatusTableOf);
 //
-// On a terminal a table is redrawn in its place. Elsewhere a line is written with its time, where it
+// On a terminal a table is redrawn in its place. Elsewhere a line is written with its time, if it
 // differs from the last look. With `json` each look is an object on a line. NO_COLOR and TERM=dumb
 // are respected.
 #pragma once

@@ -66,9 +66,9 @@ TEST(StatusTable, ASmallTerminalShowsTheRowsInTroubleAndTheMostLag) {
   }
   table.rows[5].lag = 50;
   const std::string text = TableText(table, {.width = 32, .height = 8});
-  EXPECT_THAT(text, HasSubstr("payments [1] "));
-  EXPECT_THAT(text, HasSubstr("payments [10] "));
-  EXPECT_THAT(text, HasSubstr("payments [13] "));
+  EXPECT_THAT(text, HasSubstr("\npayments [1] "));
+  EXPECT_THAT(text, HasSubstr("\npayments [10] "));
+  EXPECT_THAT(text, HasSubstr("\npayments [13] "));
   EXPECT_THAT(text, Not(HasSubstr("payments [0] ")));
   EXPECT_THAT(text, HasSubstr("and 19 partitions with less lag\n"));
   EXPECT_LT(text.find("payments [1] "), text.find("payments [10] ")) << "in their order";
