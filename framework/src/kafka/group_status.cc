@@ -130,6 +130,10 @@ Status AddMembers(rd_kafka_t* client, const std::string& group, milliseconds wit
     code = count != 1 ? RD_KAFKA_RESP_ERR_UNKNOWN
                       : (error == nullptr ? code : rd_kafka_error_code(error));
   }
+  if (code == RD_KAFKA_RESP_ERR_GROUP_ID_NOT_FOUND) {  // the word of newer brokers
+    status.state = rd_kafka_consumer_group_state_name(RD_KAFKA_CONSUMER_GROUP_STATE_DEAD);
+    return {};
+  }
   if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
     return BrokerError(code, "the members of the group are not known");
   }
