@@ -24,7 +24,7 @@
 #include "park_options.h"
 #include "run_command.h"
 #include "safe_json.h"
-#include "status_command.h"
+#include "status_options.h"
 #include "store_command.h"
 #include "window_change_command.h"
 #include "window_command.h"
@@ -39,8 +39,7 @@ struct Arguments {
   DoctorArguments doctor;
   RunArguments run;
   bool json = false;
-  std::string shell;  // of completion
-  StatusArguments status;
+  std::string shell;      // of completion
   ServiceTarget target;   // of the commands that may ask a running service
   std::string directory;  // of stores, where no service runs
   WindowShowArguments show;
@@ -115,28 +114,6 @@ void AddDoctor(CLI::App& app, DoctorArguments& arguments, CommandActions& action
       "Exit codes, of the first part that is not well: 1 the work would stand still, 2 refused,\n"
       "6 it does not answer.");
   actions.push_back({doctor, [&] { return DoctorCommand(arguments); }});
-}
-
-// Which running service is asked.
-void AddServiceTarget(CLI::App& command, const std::string& config, ServiceTarget& target) {
-  CLI::Option* file =
-      command.add_option(config, target.config, "The service file that names its socket");
-  command.add_option("--socket", target.socket, "The socket of the running service")
-      ->excludes(file);
-  command.footer("Exit codes: 2 refused, 6 no service answers there.");
-}
-
-void AddStatus(CLI::App& app, Arguments& arguments, CommandActions& actions) {
-  CLI::App* status = app.add_subcommand("status", "Say what a running service is doing");
-  AddServiceTarget(*status, "-c,--config,service.yaml", arguments.target);
-  status->add_flag("--json", arguments.status.json, "As one JSON object");
-  status->add_option("--stalled-after", arguments.status.stalled_after,
-                     "A partition with something to do that finishes nothing for so long does not "
-                     "move: 60s if nothing is said");
-  status->footer(
-      "Exit codes: 1 a partition is stopped, or something does not move: the last lines say what;\n"
-      "2 refused, 6 no service answers there.");
-  actions.push_back({status, [&] { return StatusCommand(arguments.target, arguments.status); }});
 }
 
 // Whose window is looked into.
@@ -525,6 +502,7 @@ constexpr char kExamples[] =
     "  oncemq run -c service.yaml --handler count\n"
     "  oncemq status service.yaml\n"
     "  oncemq explain partition payments/3 -c service.yaml\n"
+    "  oncemq group status -c service.yaml\n"
     "  oncemq window show ID --socket /run/payments/admin.sock\n"
     "  oncemq window stat -c service.yaml\n"
     "  oncemq lock show NAME --at redis://localhost --space payments\n"
@@ -544,7 +522,8 @@ int Main(int argc, char** argv) {
   AddMetrics(app, actions);
   AddVersion(app, arguments, actions);
   AddExplain(app, actions);
-  AddStatus(app, arguments, actions);
+  AddStatus(app, actions);
+  AddGroup(app, actions);
   AddWindow(app, arguments, actions);
   AddGate(app, arguments.gate, actions);
   AddLock(app, arguments.lock, actions);

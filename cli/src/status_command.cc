@@ -86,6 +86,57 @@ std::string PartitionText(const ordered_json& partition) {
          Sum(partition, "totals", " + ") + UncertainText(partition) + "\n" + HeldText(partition);
 }
 
+std::string DeliveriesText(const ordered_json& status) {
+  const auto counts = status.find("counts");
+  return "deliveries " + (counts == status.end() ? "?" : PartOf(*counts, "deliveries")) + " = " +
+         Sum(status, "counts", " + ");
+}
+
+StatusRow RowOf(const ordered_json& partition) {
+  StatusRow row;
+  std::string state = PartOf(partition, "phase");
+  std::string held = HeldText(partition);
+  if (const std::string_view begin = "  held up "; held.starts_with(begin)) {
+    held = held.substr(begin.size(), held.size() - begin.size() - 1);  // and without its line feed
+  }
+  for (const char* other : {"waiting", "stopped"}) {
+    if (!TextOf(partition, other).empty()) {
+      state = other;
+      held = PartOf(partition, other);
+    }
+  }
+  row.mood = state == "stopped" ? Mood::kBad : held.empty() ? Mood::kGood : Mood::kHeld;
+  if (HasNumber(partition, "lag")) {
+    row.lag = NumberOf(partition, "lag");
+  }
+  const auto totals = partition.find("totals");
+  const int64_t refused =
+      totals == partition.end() ? 0 : NumberOf(*totals, "parked") + NumberOf(*totals, "rejected");
+  const std::string committed = PartOf(partition, "committed");
+  row.cells = {PartitionNameOf(partition),
+               std::move(state),
+               committed == "-1" ? "-" : committed,
+               PartOf(partition, "frontier"),
+               row.lag ? std::to_string(*row.lag) : "?",
+               std::to_string(refused),
+               std::to_string(NumberOf(partition, "uncertain")),
+               std::move(held)};
+  return row;
+}
+
+// The answer with its `standstills`.
+StatusLook LookAtService(const ServiceTarget& target, milliseconds after) {
+  ServiceAnswer reply = QueryService(target, {.command = "status"});
+  if (reply.code != kExitDone) {
+    return {.code = reply.code, .why = std::move(reply.why)};
+  }
+  const std::vector<std::string> standstills = Standstills(reply.result, after);
+  if (reply.result.is_object()) {
+    reply.result["standstills"] = standstills;
+  }
+  return {.code = standstills.empty() ? kExitDone : kExitFailed, .result = std::move(reply.result)};
+}
+
 // Whether the partition's own line says it.
 bool IsReported(const std::string& stop, const ordered_json& partitions) {
   return std::any_of(partitions.begin(), partitions.end(), [&](const ordered_json& partition) {
@@ -103,31 +154,45 @@ std::string StatusText(const ordered_json& status) {
   std::string out =
       "group " + PartOf(status, "group") + ", process " + PartOf(status, "pid") + "\n";
   out += "guarantee: " + PartOf(status, "guarantee") + "\n";
-  const auto counts = status.find("counts");
-  out += "deliveries " + (counts == status.end() ? "?" : PartOf(*counts, "deliveries")) + " = " +
-         Sum(status, "counts", " + ") + "\n";
+  out += DeliveriesText(status) + "\n";
   out += "beside them, in this process since its start: " + Sum(status, "beside", ", ") + "\n";
   const auto beside = status.find("beside");
   const std::string uncertain = beside == status.end() ? "?" : PartOf(*beside, "uncertain");
   out += uncertain == "?" || uncertain == "0" ? "" : kUncertainMeans;
-  const ordered_json none = ordered_json::array();
-  const auto list = [&](const char* key) -> const ordered_json& {
-    const auto found = status.find(key);
-    return found != status.end() && found->is_array() ? *found : none;
-  };
-  for (const ordered_json& partition : list("partitions")) {
+  for (const ordered_json& partition : ListOf(status, "partitions")) {
     out += PartitionText(partition);
   }
   out += HoldupsText(status);
   out += UnreachedText(status);
-  out += list("partitions").empty() && list("missing_topics").empty() ? kNeverAssigned : "";
-  for (const ordered_json& stop : list("stops")) {
+  out += ListOf(status, "partitions").empty() && ListOf(status, "missing_topics").empty()
+             ? kNeverAssigned
+             : "";
+  for (const ordered_json& stop : ListOf(status, "stops")) {
     const std::string text = stop.is_string() ? stop.get<std::string>() : "?";
-    out += IsReported(text, list("partitions")) ? "" : "stopped: " + SafeText(text) + "\n";
+    out +=
+        IsReported(text, ListOf(status, "partitions")) ? "" : "stopped: " + SafeText(text) + "\n";
   }
   const std::string error = PartOf(status, "error");
   out += error.empty() || !status.contains("error") ? "" : "ended by itself: " + error + "\n";
   return out;
+}
+
+StatusTable StatusTableOf(const ordered_json& status) {
+  StatusTable table;
+  if (!status.is_object()) {
+    return table;
+  }
+  table.head = {"group " + PartOf(status, "group") + ", process " + PartOf(status, "pid"),
+                DeliveriesText(status)};
+  table.columns = {"partition", "state",   "committed", "frontier",
+                   "lag",       "refused", "uncertain", "held up"};
+  for (const ordered_json& partition : ListOf(status, "partitions")) {
+    table.rows.push_back(RowOf(partition));
+  }
+  for (const ordered_json& line : ListOf(status, "standstills")) {
+    table.alarms.push_back("does not move: " + (line.is_string() ? line.get<std::string>() : "?"));
+  }
+  return table;
 }
 
 int StatusCommand(const ServiceTarget& target, const StatusArguments& arguments) {
@@ -139,23 +204,23 @@ int StatusCommand(const ServiceTarget& target, const StatusArguments& arguments)
               << SafeText(arguments.stalled_after) << "\n";
     return kExitUsage;
   }
-  ServiceAnswer reply = QueryService(target, {.command = "status"});
-  if (reply.code != kExitDone) {
-    return reply.code;
+  const auto look = [&] { return LookAtService(target, *after); };
+  if (arguments.watch.watch) {
+    return WatchStatus(arguments.watch, arguments.json, look, StatusTableOf);
   }
-  const std::vector<std::string> standstills = Standstills(reply.result, *after);
+  const StatusLook now = look();
+  if (now.result.is_null()) {
+    return now.code;
+  }
   if (arguments.json) {
-    if (reply.result.is_object()) {
-      reply.result["standstills"] = standstills;
-    }
-    std::cout << SafeJson(reply.result) + "\n";
-  } else {
-    std::cout << StatusText(reply.result);
-    for (const std::string& line : standstills) {
-      std::cout << "does not move: " << line << "\n";
-    }
+    std::cout << SafeJson(now.result) + "\n";
+    return now.code;
   }
-  return standstills.empty() ? kExitDone : kExitFailed;
+  std::cout << StatusText(now.result);
+  for (const ordered_json& line : ListOf(now.result, "standstills")) {
+    std::cout << "does not move: " << line.get<std::string>() << "\n";
+  }
+  return now.code;
 }
 
 }  // namespace oncemq

@@ -12,29 +12,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// 0 where it is not there, or no number.
-int64_t NumberOf(const ordered_json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_number_integer() ? found->get<int64_t>() : 0;
-}
-
-bool HasNumber(const ordered_json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_number_integer();
-}
-
-const ordered_json& ListOf(const ordered_json& object, const char* key) {
-  static const ordered_json none = ordered_json::array();
-  const auto found = object.find(key);
-  return found != object.end() && found->is_array() ? *found : none;
-}
-
 std::string InSeconds(int64_t millis) {
   return std::to_string(millis / 1000) + " s";
-}
-
-std::string PartitionNameOf(const ordered_json& partition) {
-  return PartOf(partition, "topic") + " [" + PartOf(partition, "partition") + "]";
 }
 
 // "topic/3: why" or "topic/3 at offset 7: why". Other stops are those of a topic or of the group.
@@ -71,6 +50,26 @@ void AddPartitions(const ordered_json& status, int64_t after, std::vector<std::s
 }
 
 }  // namespace
+
+int64_t NumberOf(const ordered_json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_number_integer() ? found->get<int64_t>() : 0;
+}
+
+bool HasNumber(const ordered_json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_number_integer();
+}
+
+const ordered_json& ListOf(const ordered_json& object, const char* key) {
+  static const ordered_json none = ordered_json::array();
+  const auto found = object.find(key);
+  return found != object.end() && found->is_array() ? *found : none;
+}
+
+std::string PartitionNameOf(const ordered_json& partition) {
+  return PartOf(partition, "topic") + " [" + PartOf(partition, "partition") + "]";
+}
 
 std::vector<std::string> Standstills(const ordered_json& status, milliseconds after) {
   std::vector<std::string> lines;

@@ -5,6 +5,7 @@
 // Thread safety: pure functions.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -33,5 +34,12 @@ std::string HoldupsText(const nlohmann::ordered_json& status);
 
 // A line for brokers of which none answers; empty: one does.
 std::string UnreachedText(const nlohmann::ordered_json& status);
+
+// Parts of such an answer. The number is 0 and the list empty where it has none.
+int64_t NumberOf(const nlohmann::ordered_json& object, const char* key);
+bool HasNumber(const nlohmann::ordered_json& object, const char* key);
+const nlohmann::ordered_json& ListOf(const nlohmann::ordered_json& object, const char* key);
+// "payments [3]"
+std::string PartitionNameOf(const nlohmann::ordered_json& partition);
 
 }  // namespace oncemq

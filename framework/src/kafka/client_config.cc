@@ -83,6 +83,15 @@ Properties Consumer(const RuntimeOptions& options, const ClientFacts& facts) {
   return properties;
 }
 
+Properties Observer(const RuntimeOptions& options) {
+  Properties properties = Connection(options);
+  properties.insert(properties.end(), {{"isolation.level", "read_uncommitted"},
+                                       {"allow.auto.create.topics", "false"},
+                                       // Many partitions may be read at once.
+                                       {"queued.max.messages.kbytes", "1024"}});
+  return properties;
+}
+
 Status Set(rd_kafka_conf_t* conf, const std::string& name, const std::string& value) {
   char why[512];
   if (rd_kafka_conf_set(conf, name.c_str(), value.c_str(), why, sizeof why) == RD_KAFKA_CONF_OK) {
@@ -168,11 +177,13 @@ Result<ClientPtr> OpenClient(const RuntimeOptions& options, const ClientFacts& f
 }
 
 Result<ClientPtr> OpenObserver(const RuntimeOptions& options) {
-  Properties properties = Connection(options);
-  properties.insert(properties.end(), {{"isolation.level", "read_uncommitted"},
-                                       {"allow.auto.create.topics", "false"},
-                                       // Many partitions may be read at once.
-                                       {"queued.max.messages.kbytes", "1024"}});
+  return Open(RD_KAFKA_CONSUMER, Observer(options), ConnectionOnly(options.kafka.properties), 0);
+}
+
+Result<ClientPtr> OpenGroupObserver(const RuntimeOptions& options) {
+  Properties properties = Observer(options);
+  properties.insert(properties.end(),
+                    {{"group.id", options.kafka.group}, {"enable.auto.commit", "false"}});
   return Open(RD_KAFKA_CONSUMER, properties, ConnectionOnly(options.kafka.properties), 0);
 }
 

@@ -29,6 +29,9 @@ Result<ClientPtr> OpenClient(const RuntimeOptions& options, const ClientFacts& f
 // The same with read_uncommitted and outside the group, to ask for the true end of a log.
 Result<ClientPtr> OpenObserver(const RuntimeOptions& options);
 
+// An observer to ask for the commits of the group. It never joins and commits nothing.
+Result<ClientPtr> OpenGroupObserver(const RuntimeOptions& options);
+
 // A producer with reports on its main queue, each within the time.
 Result<ClientPtr> OpenProducer(const RuntimeOptions& options, milliseconds answer_within);
 

@@ -203,6 +203,29 @@ Status ReadParked(const RuntimeOptions& options, milliseconds within,
   });
 }
 
+Result<std::vector<ParkedCount>> CountParked(const RuntimeOptions& options, milliseconds within) {
+  std::vector<ParkedCount> counts;
+  RuntimeOptions one = options;
+  for (const std::string& source : options.kafka.topics) {
+    one.kafka.topics = {source};
+    const Status read = ForEachPartition(one, within, [&](ParkReader& reader, ParkedName at) {
+      ParkBook book;
+      const auto noted = reader.Read(at.partition, [&](const rd_kafka_message_t& record) {
+        book.Apply(record, options.null_key);
+        return true;
+      });
+      if (noted) {
+        counts.push_back({at.topic, at.partition, book.entries().size()});
+      }
+      return noted;
+    });
+    if (!read && read.error().code != Code::kNotFound) {
+      return read.error();
+    }
+  }
+  return counts;
+}
+
 Result<ParkedMessage> ReadParkedMessage(const RuntimeOptions& options, const ParkedName& name,
                                         milliseconds within) {
   const auto client = OpenObserver(options);

@@ -5,6 +5,7 @@
 
 #include "broker_error.h"
 #include "client_config.h"
+#include "log_offsets.h"
 #include "oncemq/base/hash.h"
 #include "oncemq/base/outage.h"
 
@@ -17,26 +18,9 @@ constexpr milliseconds kOneByOneWithin{1'000};  // no question begins later
 constexpr microseconds kQueryPause{500'000};
 constexpr int kPausePerQuery = 3;
 
-// The offsets of a time, or of one of the logs' ends, in one round trip to each leader.
-// rd_kafka_query_watermark_offsets would be the call for those, but it keeps no time-out: with a
-// dead leader it waits for a minute and more. All or none: one silent leader spoils the answer.
-Result<PartitionListPtr> OffsetsAt(rd_kafka_t* client, std::span<const PartitionName> names,
-                                   int64_t time) {
-  PartitionListPtr list(rd_kafka_topic_partition_list_new(static_cast<int>(names.size())));
-  for (const PartitionName& name : names) {
-    rd_kafka_topic_partition_list_add(list.get(), name.topic.c_str(), name.partition)->offset =
-        time;
-  }
-  const auto code = rd_kafka_offsets_for_times(client, list.get(), Millis(kBoundsWithin));
-  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    return BrokerError(code, "an offset of the log is not known");
-  }
-  return list;
-}
-
 Result<int64_t> OffsetAt(rd_kafka_t* client, const char* topic, int32_t partition, int64_t time) {
   const PartitionName name{topic, partition};
-  const auto list = OffsetsAt(client, {&name, 1}, time);
+  const auto list = OffsetsAt(client, {&name, 1}, time, kBoundsWithin);
   if (!list) {
     return list.error();
   }
@@ -51,7 +35,7 @@ Result<int64_t> OffsetAt(rd_kafka_t* client, const char* topic, int32_t partitio
 
 std::vector<Result<Assignment>> PartitionStarts::Query(std::span<const PartitionName> names) {
   std::vector<Result<Assignment>> answers;
-  const auto committed = Committed(names);
+  const auto committed = CommittedOf(client_, names, kCommittedWithin);
   std::optional<Error> silent;
   std::vector<std::optional<LogBounds>> logs;
   if (!committed) {
@@ -84,11 +68,11 @@ std::vector<std::optional<LogBounds>> PartitionStarts::BoundsOfAll(
   if (names.size() < 2) {
     return logs;
   }
-  const auto starts = OffsetsAt(client_, names, RD_KAFKA_OFFSET_BEGINNING);
+  const auto starts = OffsetsAt(client_, names, RD_KAFKA_OFFSET_BEGINNING, kBoundsWithin);
   if (!starts) {
     return logs;
   }
-  const auto ends = OffsetsAt(client_, names, RD_KAFKA_OFFSET_END);
+  const auto ends = OffsetsAt(client_, names, RD_KAFKA_OFFSET_END, kBoundsWithin);
   if (!ends) {
     return logs;
   }
@@ -102,19 +86,6 @@ std::vector<std::optional<LogBounds>> PartitionStarts::BoundsOfAll(
     }
   }
   return logs;
-}
-
-// With read_committed, librdkafka asks for stable offsets: those of no pending transaction.
-Result<PartitionListPtr> PartitionStarts::Committed(std::span<const PartitionName> names) {
-  PartitionListPtr list(rd_kafka_topic_partition_list_new(static_cast<int>(names.size())));
-  for (const PartitionName& name : names) {
-    rd_kafka_topic_partition_list_add(list.get(), name.topic.c_str(), name.partition);
-  }
-  const auto code = rd_kafka_committed(client_, list.get(), Millis(kCommittedWithin));
-  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    return BrokerError(code, "the committed offsets are not known");
-  }
-  return list;
 }
 
 Result<Assignment> PartitionStarts::Resolve(const rd_kafka_topic_partition_t& committed,

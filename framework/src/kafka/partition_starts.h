@@ -39,7 +39,6 @@ class PartitionStarts {
   Result<LogBounds> Bounds(const char* topic, int32_t partition);
 
  private:
-  Result<PartitionListPtr> Committed(std::span<const PartitionName> names);
   std::vector<std::optional<LogBounds>> BoundsOfAll(std::span<const PartitionName> names);
   Result<Assignment> Resolve(const rd_kafka_topic_partition_t& committed,
                              const std::optional<LogBounds>& known);

@@ -56,6 +56,15 @@ class QueriedService : public Command {
     socket_ = *std::move(socket);
   }
 
+  // One partition.
+  void WorkOn(PartitionReport partition) {
+    partition.topic = "payments";
+    partition.partition = 3;
+    partition.status.phase = PartitionPhase::kActive;
+    runtime_.report.partitions = {partition};
+    Offer();
+  }
+
   KnownRuntime runtime_;
   std::unique_ptr<Window> window_ =
       *OpenMemoryWindow({.level = Level::kGuarded}, SystemClock::Instance());
@@ -128,6 +137,66 @@ TEST_F(QueriedService, StatusIsAProbe) {
     EXPECT_EQ(ended.code, 2) << wrong;
     EXPECT_THAT(ended.err, HasSubstr("--stalled-after takes a time with its unit"));
   }
+}
+
+TEST_F(QueriedService, AWatchWritesLinesToAFile) {
+  WorkOn({.lag = 7});
+  for (const auto& [arguments, line] :
+       {std::pair(std::string("status --watch --every 100ms"), std::string(" payments [3]: ")),
+        std::pair(std::string("status --watch --every 100ms --json"),
+                  std::string(R"(,"standstills":[]})"))}) {
+    Process watch({.command = ShellLine(arguments + At())});
+    EXPECT_TRUE(Eventually(30s, [&, &line = line] {
+      const std::string out = ReadAll(out_);
+      const size_t first = out.find(line);
+      const bool json = line.ends_with("}");
+      return first != std::string::npos &&
+             (!json || out.find(line, first + 1) != std::string::npos);
+    })) << ReadAll(out_);
+    EXPECT_EQ(kill(watch.pid(), SIGTERM), 0);
+    watch.Wait(30s);
+    EXPECT_THAT(ReadAll(out_), Not(HasSubstr("\x1b")));
+  }
+}
+
+TEST_F(QueriedService, AWatchGoesOnAfterAnAnswerThatDoesNotCome) {
+  Process watch({.command = ShellLine("status --watch --every 100ms" + At())});
+  EXPECT_TRUE(Eventually(30s, [&] { return !ReadAll(err_).empty(); }));
+  WorkOn({.lag = 7});
+  EXPECT_TRUE(Eventually(30s, [&] { return !ReadAll(out_).empty(); })) << ReadAll(err_);
+  EXPECT_EQ(kill(watch.pid(), SIGTERM), 0);
+  watch.Wait(30s);
+  for (const char* wrong : {"1", "99ms", "soon"}) {
+    const Ended ended = Run(std::string("status --watch --every ") + wrong + At());
+    EXPECT_EQ(ended.code, 2) << wrong;
+    ExpectOneLine(ended, "--every takes a time of at least 100ms");
+  }
+  EXPECT_EQ(Run("status --every 5s" + At()).code, 2) << "without --watch";
+  EXPECT_EQ(Run("status --watch").code, 2) << "a mistake does not get better";
+}
+
+TEST_F(QueriedService, AWatchOnATerminalDrawsATableWithBarsAndColors) {
+  WorkOn({.lag = 7});
+  const std::string command = "exec script -qfec \"'" ONCEMQ_PROGRAM
+                              "' status --watch --every 100ms" +
+                              At() + "\" /dev/null >'" + out_.string() + "'";
+  for (const auto& [variable, color] : {std::pair("COLUMNS", true), std::pair("NO_COLOR", false)}) {
+    Process watch({.command = {"/bin/sh", "-c", command},
+                   .environment = {{"TERM", "xterm"}, {variable, "1"}}});
+    EXPECT_TRUE(Eventually(30s, [&] {
+      const std::string out = ReadAll(out_);
+      const size_t again = out.find("\x1b[H", out.find("\x1b[H") + 1);
+      return again != std::string::npos && out.find("##########", again) != std::string::npos;
+    })) << ReadAll(out_);
+    EXPECT_EQ(ReadAll(out_).find("\x1b[32mpayments [3]") != std::string::npos, color);
+    EXPECT_EQ(kill(watch.pid(), SIGTERM), 0);
+    watch.Wait(30s);
+  }
+  Process dumb({.command = {"/bin/sh", "-c", command}, .environment = {{"TERM", "dumb"}}});
+  EXPECT_TRUE(Eventually(30s, [&] { return ReadAll(out_).find("]: ") != std::string::npos; }));
+  EXPECT_THAT(ReadAll(out_), Not(HasSubstr("\x1b[H")));
+  EXPECT_EQ(kill(dumb.pid(), SIGTERM), 0);
+  dumb.Wait(30s);
 }
 
 TEST_F(QueriedService, WindowShowTakesTextAndHexDigits) {

@@ -34,6 +34,15 @@ TEST(CommitMetadata, WhatIsWrittenIsRead) {
   EXPECT_EQ(*read, Sample());
 }
 
+TEST(CommitMetadata, OffsetsWithoutOutcomeAreThoseBelowTheCommitAndInTheMapLessTheTotals) {
+  CommitMetadata metadata = Sample();
+  EXPECT_EQ(metadata.OffsetsWithoutOutcome(100), 100 - 5 + 3 - 96);
+  metadata.totals.applied += 2;
+  EXPECT_EQ(metadata.OffsetsWithoutOutcome(100), 0);
+  metadata.totals.applied++;
+  EXPECT_EQ(metadata.OffsetsWithoutOutcome(100), -1);
+}
+
 TEST(CommitMetadata, TheBoundsOfAnUncleanEndAreReadBack) {
   CommitMetadata metadata = Sample();
   metadata.clean = false;

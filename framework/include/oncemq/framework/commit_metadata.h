@@ -87,6 +87,11 @@ struct CommitMetadata : DeathNotes {
   OffsetMap not_done;  // of these, refused or parked: nobody may take their ids for done (rule 4)
 
   int64_t refused() const { return totals.parked + totals.rejected; }
+  // The difference of the second identity, for a commit at `offset`. Markers of transactions,
+  // aborted and compacted messages have no outcome. Below 0 the totals are wrong.
+  int64_t OffsetsWithoutOutcome(int64_t offset) const {
+    return offset - since + map.count() - totals.sum();
+  }
   // From this offset on all refusals are on record, if the commit says so.
   std::optional<int64_t> RecordedFrom() const {
     const auto& record = optional.on_record;

@@ -69,6 +69,15 @@ struct ParkedEntry {
 Status ReadParked(const RuntimeOptions& options, milliseconds within,
                   const std::function<bool(const ParkedEntry&)>& take);
 
+struct ParkedCount {
+  std::string topic;  // the source
+  int32_t partition = 0;
+  uint64_t messages = 0;  // parked now
+};
+
+// Counts each partition of the existing park topics, and keeps no bodies.
+Result<std::vector<ParkedCount>> CountParked(const RuntimeOptions& options, milliseconds within);
+
 struct ParkedName {
   std::string topic;
   int32_t partition = 0;
