@@ -201,6 +201,12 @@ struct MissingTopic {
   milliseconds missing_for{0};
 };
 
+struct RunState {
+  bool joined = false;  // the group has assigned partitions to this member, perhaps none
+  bool stopping = false;
+  bool window_fails = false;  // its last call has failed
+};
+
 struct RunReport {
   DeliveryCounts counts;                    // the first identity: counts.Balanced()
   std::vector<PartitionReport> partitions;  // totals of the second identity, per partition
@@ -220,6 +226,7 @@ struct RunReport {
   // Since the last answer of a broker, or the start; 0 where one answers. `lag` is as old.
   milliseconds unreached_for{0};
   milliseconds age{0};  // since the poll thread has reported this
+  RunState state = {};
 };
 
 // What holds at the level of this window (nullptr: none), in one line. docs/guarantees.md
