@@ -9,7 +9,7 @@ option(ONCEMQ_BUILD_EXAMPLES "Build the examples and the demo" ${PROJECT_IS_TOP_
 option(ONCEMQ_BUILD_BENCH "Build the benches" ${PROJECT_IS_TOP_LEVEL})
 option(ONCEMQ_INSTALL "Install the libraries and the CMake package" ${PROJECT_IS_TOP_LEVEL})
 option(ONCEMQ_WERROR "Turn warnings into errors (the presets set it)" OFF)
-option(ONCEMQ_WITH_ETCD "Build the locks in etcd (needs cpp-httplib and nlohmann/json)" ON)
+option(ONCEMQ_WITH_ETCD "Build the locks in etcd (needs nlohmann/json)" ON)
 option(ONCEMQ_WITH_KAFKA "Build the Kafka source (needs librdkafka)" ON)
 option(ONCEMQ_WITH_MEMORY "Build the memory window" ON)
 option(ONCEMQ_WITH_ROCKSDB "Build the local window (needs RocksDB)" ON)

@@ -125,7 +125,7 @@ Result<std::unique_ptr<Window>> OpenedToCheck(const ServiceOptions& options, boo
   return fits ? std::move(window) : fits.error();
 }
 
-// About the meaning of one id. `window` as above.
+// About the meaning of one id, and readers from elsewhere. `window` as above.
 std::vector<std::string> WarningsOf(const ServiceOptions& options, const Window* window) {
   std::vector<std::string> warnings;
   if (std::string over = OneIdOverTopics(options); !over.empty()) {
@@ -136,6 +136,9 @@ std::vector<std::string> WarningsOf(const ServiceOptions& options, const Window*
         "The scope is of an earlier version: one id is still one operation over all topics and "
         "partitions, in spite of `ids: partition_owned`. Choose another scope for ids that their "
         "partitions own.");
+  }
+  if (std::string exposure = AdminExposure(options.admin); !exposure.empty()) {
+    warnings.push_back(std::move(exposure));
   }
   return warnings;
 }

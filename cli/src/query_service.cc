@@ -43,8 +43,7 @@ int ExitCodeOfQuery(const Error& error) {
 }
 
 ServiceAnswer QuerySocket(const std::string& socket, const AdminRequest& request) {
-  Result<nlohmann::ordered_json> result =
-      QueryAdmin(socket, request, kWithin, SystemClock::Instance());
+  Result<nlohmann::ordered_json> result = QueryAdmin(socket, request, kWithin);
   if (!result) {
     return {ExitCodeOfQuery(result.error()), socket, {}, SafeText(result.error().message)};
   }

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The admin socket reads what any process of its user sends. However its bytes come, a frame is the
-// same; whatever is in it, the answer is one JSON object that says ok or why not, and the command's
-// side of the conversation takes any bytes too.
+// The admin socket reads requests of any process of its user. Each target gets an answer with one
+// JSON text, and the command's side of the conversation takes any bytes too.
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
 #include "admin_commands.h"
-#include "frame.h"
 #include "oncemq/base/check.h"
-#include "oncemq/base/log.h"
 #include "service_commands.h"
 
 namespace {
@@ -32,56 +29,34 @@ class IdleRuntime final : public Runtime {
 
 AdminCommands Commands() {
   static const IdleRuntime runtime;
-  StartLogging({.file = "/dev/null"});
   AdminCommands commands;
   AddServiceCommands(commands, {&runtime, nullptr, "fuzz", ""});
-  commands.Add({.name = "change", .changes = true, .run = [](const nlohmann::json& arguments) {
+  commands.Add({.name = "echo", .run = [](const nlohmann::json& arguments) {
                   return Result<nlohmann::ordered_json>(nlohmann::ordered_json(arguments));
                 }});
   return commands;
 }
 
-void ReadFrames(std::string_view bytes) {
-  constexpr size_t kMost = 100;
-  FrameReader at_once(kMost);
-  const auto whole = bytes.empty() ? FrameReader::State::kPartial : at_once.Take(bytes);
-  FrameReader in_bytes(kMost);
-  auto state = FrameReader::State::kPartial;
-  for (size_t i = 0; i < bytes.size() && state == FrameReader::State::kPartial; i++) {
-    state = in_bytes.Take(bytes.substr(i, 1));
-  }
-  ONCEMQ_CHECK(state == whole, "a frame does not depend on how its bytes come");
-  ONCEMQ_CHECK(at_once.taken() <= kFrameHead + kMost, "no more is held than is allowed");
-  if (state == FrameReader::State::kComplete) {
-    ONCEMQ_CHECK(at_once.body() == in_bytes.body(), "nor does what is in it");
-    ONCEMQ_CHECK(bytes.starts_with(Framed(at_once.body())), "it is written as it was read");
-  }
-}
-
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static AdminCommands commands = Commands();
+  static const AdminCommands commands = Commands();
   const std::string_view input(reinterpret_cast<const char*>(data), size);
-  ReadFrames(input);
-  if (size <= kMostRequest) {
-    const std::string answer = commands.Answer(input, {});
-    const auto read = nlohmann::json::parse(answer, nullptr, false);
-    ONCEMQ_CHECK(read.is_object() && read["v"] == kAdminVersion && read["ok"].is_boolean(),
-                 "every request has one answer");
-    const bool ok = read["ok"].get<bool>();
-    ONCEMQ_CHECK(read.size() == (ok ? 3 : 4) && read.contains(ok ? "result" : "error") &&
-                     read.contains("code") != ok,
-                 "with a result, or with an error and its code");
-    const auto result = DecodeAdminAnswer(answer);
-    ONCEMQ_CHECK(result.has_value() == ok, "which the command understands");
-    if (const auto request = DecodeAdminRequest(input)) {
-      const auto again = DecodeAdminRequest(EncodeAdminRequest(*request));
-      ONCEMQ_CHECK(
-          again && again->command == request->command && again->arguments == request->arguments,
-          "a request is written as it was read");
-    }
+  const HttpAnswer answer = AnswerAdmin(commands, input);
+  const auto read = nlohmann::json::parse(answer.body, nullptr, false);
+  const bool ok = answer.status == 200;
+  ONCEMQ_CHECK(!read.is_discarded(), "every request has one answer");
+  ONCEMQ_CHECK(ok || (read.size() == 2 && read.contains("error") && read.contains("code")),
+               "with a result, or with an error and its code");
+  ONCEMQ_CHECK(ReadAdminAnswer(answer.status, answer.body).has_value() == ok,
+               "which the command understands");
+  if (const auto request = DecodeAdminTarget(input)) {
+    const auto again = DecodeAdminTarget(EncodeAdminTarget(*request));
+    ONCEMQ_CHECK(
+        again && again->command == request->command && again->arguments == request->arguments,
+        "a request is written as it was read");
   }
-  (void)DecodeAdminAnswer(input);
+  (void)ReadAdminAnswer(200, input);
+  (void)ReadAdminAnswer(400, input);
   return 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The other end: asks a running service one thing.
 //
-// Thread safety: any thread. Blocks: for `within` at most.
+// **Thread safety:** any thread. Blocks for `within` at most.
 #pragma once
 
 #include <string>
@@ -11,10 +11,9 @@
 
 namespace oncemq {
 
-// The result. kNotFound: there is no such socket; kUnavailable: nobody answers there; kTimeout: not
-// in time; kCorrupt: it is no service; kInvalid: the service refuses, or the request cannot be
-// sent.
+// The result, or the refusal of the service with its code. Else kNotFound: no such socket.
+// kUnavailable: no answer there. kTimeout: not in time. kCorrupt: no service of ours.
 Result<nlohmann::ordered_json> QueryAdmin(const std::string& path, const AdminRequest& request,
-                                          milliseconds within, const Clock& clock);
+                                          milliseconds within);
 
 }  // namespace oncemq

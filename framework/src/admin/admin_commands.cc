@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "admin_commands.h"
 
+#include <algorithm>
 #include <exception>
+#include <optional>
 #include <utility>
 
-#include "frame.h"
+#include "oncemq/base/bytes.h"
 #include "oncemq/base/check.h"
-#include "oncemq/base/log.h"
 
 namespace oncemq {
 namespace {
@@ -15,20 +16,16 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 constexpr int kDeepest = 16;
-constexpr size_t kLongestQuote = 100;      // of a request, in an error
-constexpr size_t kLongestOnRecord = 1000;  // of arguments, in the log
+constexpr size_t kLongestQuote = 100;  // of a request, in an error
+constexpr std::string_view kRoot = "/v1/";
 
-Error Invalid(std::string text) {
+Error Malformed(std::string text) {
   return {Code::kInvalid, Effect::kNone, std::move(text)};
 }
 
-std::string Shortened(const json& value, size_t most) {
-  std::string text = value.dump(-1, ' ', true, json::error_handler_t::replace);
-  if (text.size() > most) {
-    text.resize(most);
-    text += "...";
-  }
-  return text;
+std::string Quoted(std::string_view text) {
+  const bool cut = text.size() > kLongestQuote;
+  return AdminText(std::string(text.substr(0, kLongestQuote))) + (cut ? "..." : "");
 }
 
 // Writing JSON out goes one call deeper for each level of it.
@@ -51,7 +48,72 @@ bool TooDeep(std::string_view text) {
   return false;
 }
 
-// An older service sends none.
+std::string Escaped(std::string_view bytes) {
+  constexpr std::string_view kPlain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
+  std::string out;
+  for (size_t i = 0; i < bytes.size(); i++) {
+    const std::string_view one = bytes.substr(i, 1);
+    out += kPlain.find(one) != std::string_view::npos ? std::string(one) : "%" + HexOfBytes(one);
+  }
+  return out;
+}
+
+// Nothing: a "%" without two hex digits.
+std::optional<std::string> Unescaped(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); i++) {
+    if (text[i] == '%') {
+      const auto byte = BytesOfHex(text.substr(i + 1, 2));
+      if (!byte || byte->size() != 1) {
+        return std::nullopt;
+      }
+      out += *byte;
+      i += 2;
+    } else {
+      out += text[i] == '+' ? ' ' : text[i];
+    }
+  }
+  return out;
+}
+
+std::string_view CutAt(std::string_view& rest, char mark) {
+  const size_t at = rest.find(mark);
+  const std::string_view first = rest.substr(0, at);
+  rest.remove_prefix(at == std::string_view::npos ? rest.size() : at + 1);
+  return first;
+}
+
+Status ReadArguments(std::string_view query, json& arguments) {
+  while (!query.empty()) {
+    std::string_view rest = CutAt(query, '&');
+    const auto name = Unescaped(CutAt(rest, '='));
+    auto value = Unescaped(rest);
+    if (!name || name->empty() || !value) {
+      return Malformed("an argument is `name=value`, with %XX for other bytes");
+    }
+    if (!arguments.emplace(*name, *std::move(value)).second) {
+      return Malformed("the argument " + Quoted(*name) + " is there twice");
+    }
+  }
+  return {};
+}
+
+int HttpStatusOf(Code code) {
+  switch (code) {
+    case Code::kInvalid:
+      return 400;
+    case Code::kNotFound:
+      return 404;
+    case Code::kUnavailable:
+    case Code::kTimeout:
+    case Code::kBusy:
+      return 503;
+    default:
+      return 500;
+  }
+}
+
 Code CodeOf(const ordered_json& refusal) {
   const auto found = refusal.find("code");
   for (int code = 0; found != refusal.end() && code <= static_cast<int>(Code::kInternal); code++) {
@@ -68,71 +130,32 @@ std::string AdminText(const ordered_json& value) {
   return value.dump(-1, ' ', true, ordered_json::error_handler_t::replace);
 }
 
-std::string EncodeAdminRequest(const AdminRequest& request) {
-  return AdminText({{"v", kAdminVersion},
-                    {"command", request.command},
-                    {"arguments", ordered_json(request.arguments)}});
+std::string EncodeAdminTarget(const AdminRequest& request) {
+  std::string path = request.command;
+  std::replace(path.begin(), path.end(), ' ', '/');
+  std::string target = std::string(kRoot) + path;
+  char mark = '?';
+  for (const auto& [name, value] : request.arguments.items()) {
+    target += mark + Escaped(name) + "=" +
+              Escaped(value.is_string() ? value.get<std::string>() : value.dump());
+    mark = '&';
+  }
+  return target;
 }
 
-Result<AdminRequest> DecodeAdminRequest(std::string_view text) {
-  if (TooDeep(text)) {
-    return Invalid("the request is nested more than " + std::to_string(kDeepest) + " levels deep");
+Result<AdminRequest> DecodeAdminTarget(std::string_view target) {
+  std::string_view query = target;
+  const std::string_view path = CutAt(query, '?');
+  if (!path.starts_with(kRoot)) {
+    return Error{Code::kNotFound, Effect::kNone,
+                 "there is nothing at " + Quoted(path) + ": a question begins with /v1/"};
   }
-  const json all = json::parse(text, nullptr, false);
-  if (!all.is_object()) {
-    return Invalid("the request is no JSON object");
-  }
-  // First of all: of another version nothing else is known.
-  const auto version = all.find("v");
-  if (version == all.end() || !version->is_number_integer() || *version != kAdminVersion) {
-    return Invalid("version " +
-                   (version == all.end() ? "(none)" : Shortened(*version, kLongestQuote)) +
-                   " is not known; this service speaks version " + std::to_string(kAdminVersion));
-  }
-  AdminRequest request;
-  for (const auto& [key, value] : all.items()) {
-    if (key == "command" && value.is_string()) {
-      request.command = value.get<std::string>();
-    } else if (key == "arguments" && value.is_object()) {
-      request.arguments = value;
-    } else if (key != "v") {
-      return Invalid("the request has no place for " + Shortened(json(key), kLongestQuote) + ": " +
-                     Shortened(value, kLongestQuote));
-    }
-  }
-  if (request.command.empty()) {
-    return Invalid("the request names no command");
+  AdminRequest request{.command = std::string(path.substr(kRoot.size()))};
+  std::replace(request.command.begin(), request.command.end(), '/', ' ');
+  if (const Status read = ReadArguments(query, request.arguments); !read) {
+    return read.error();
   }
   return request;
-}
-
-std::string AdminRefusal(std::string_view why, Code code) {
-  return AdminText({{"v", kAdminVersion},
-                    {"ok", false},
-                    {"error", std::string(why)},
-                    {"code", std::string(ToString(code))}});
-}
-
-Result<ordered_json> DecodeAdminAnswer(std::string_view text) {
-  const Error corrupt{Code::kCorrupt, Effect::kUnknown, "the answer is not one of a service"};
-  if (TooDeep(text)) {
-    return corrupt;
-  }
-  ordered_json all = ordered_json::parse(text, nullptr, false);
-  if (!all.is_object() || !all.contains("v") || !all.contains("ok") || !all["ok"].is_boolean()) {
-    return corrupt;
-  }
-  if (all["v"] != kAdminVersion) {
-    return Invalid("the service answers in version " + Shortened(json(all["v"]), kLongestQuote) +
-                   "; this command knows version " + std::to_string(kAdminVersion));
-  }
-  if (all["ok"] == true && all.contains("result")) {
-    return std::move(all["result"]);
-  }
-  if (all["ok"] == false && all.contains("error") && all["error"].is_string()) {
-    return Error{CodeOf(all), Effect::kNone, all["error"].get<std::string>()};
-  }
-  return corrupt;
 }
 
 void AdminCommands::Add(AdminCommand command) {
@@ -141,58 +164,55 @@ void AdminCommands::Add(AdminCommand command) {
   ONCEMQ_CHECK(added, "each admin command has a name of its own");
 }
 
-std::string AdminCommands::Answer(std::string_view text, const AdminPeer& peer) {
+Result<ordered_json> AdminCommands::Run(const AdminRequest& request) const {
+  const auto command = commands_.find(request.command);
+  if (command == commands_.end()) {
+    return Error{Code::kNotFound, Effect::kNone,
+                 "this service knows no command " + Quoted(request.command)};
+  }
+  return command->second.run(request.arguments);
+}
+
+HttpAnswer AdminRefusal(const Error& why) {
+  return {HttpStatusOf(why.code),
+          AdminText({{"error", why.message}, {"code", std::string(ToString(why.code))}}) + "\n"};
+}
+
+HttpAnswer AnswerAdmin(const AdminCommands& commands, std::string_view target) {
   try {
-    const Result<AdminRequest> request = DecodeAdminRequest(text);
-    if (!request) {
-      return AdminRefusal(request.error().message);
-    }
-    const auto command = commands_.find(request->command);
-    if (command == commands_.end()) {
-      return AdminRefusal("this service knows no command " +
-                          Shortened(json(request->command), kLongestQuote));
-    }
-    Result<ordered_json> result = Run(command->second, *request, peer);
+    const Result<AdminRequest> request = DecodeAdminTarget(target);
+    const Result<ordered_json> result = request ? commands.Run(*request) : request.error();
     if (!result) {
-      return AdminRefusal(result.error().message, result.error().code);
+      return AdminRefusal(result.error());
     }
-    std::string answer =
-        AdminText({{"v", kAdminVersion}, {"ok", true}, {"result", *std::move(result)}});
-    return answer.size() <= kMostAnswer
+    HttpAnswer answer{.body = AdminText(*result) + "\n"};
+    return answer.body.size() <= kMostAdminAnswer
                ? answer
-               : AdminRefusal("the answer has " + std::to_string(answer.size()) + " bytes; " +
-                              std::to_string(kMostAnswer) + " are allowed");
+               : AdminRefusal({Code::kFull, Effect::kNone,
+                               "the answer has " + std::to_string(answer.body.size()) + " bytes; " +
+                                   std::to_string(kMostAdminAnswer) + " are allowed"});
   } catch (const std::exception& error) {  // no memory, as a rule
-    return AdminRefusal(std::string("the command failed: ") + error.what());
+    return AdminRefusal(
+        {Code::kInternal, Effect::kNone, std::string("the command failed: ") + error.what()});
   }
 }
 
-Result<ordered_json> AdminCommands::Run(const AdminCommand& command, const AdminRequest& request,
-                                        const AdminPeer& peer) {
-  if (!command.changes) {
-    return command.run(request.arguments);
+Result<ordered_json> ReadAdminAnswer(int status, std::string_view body) {
+  const Error corrupt{Code::kCorrupt, Effect::kUnknown, "the answer is not one of a service"};
+  if (TooDeep(body)) {
+    return corrupt;
   }
-  constexpr LogLevel kLevel = LogLevel::kWarn;
-  if (!LogEnabled(kLevel)) {
-    return Invalid("a change leaves a line in the log, and its level takes none: `log.level`");
+  ordered_json read = ordered_json::parse(body, nullptr, false);
+  if (read.is_discarded()) {
+    return corrupt;
   }
-  const std::string arguments = Shortened(request.arguments, kLongestOnRecord);
-  const auto put_on_record = [&](std::string_view result) {
-    Log(kLevel, "admin", "change " + std::to_string(++changes_),
-        {{"command", command.name},
-         {"uid", peer.uid},
-         {"pid", peer.pid},
-         {"arguments", arguments},
-         {"result", result}});
-  };
-  try {
-    Result<ordered_json> result = command.run(request.arguments);
-    put_on_record(result ? "done" : ToString(result.error()));
-    return result;
-  } catch (const std::exception& error) {
-    put_on_record(std::string("failed: ") + error.what());
-    throw;
+  if (status == 200) {
+    return read;
   }
+  if (read.is_object() && read.contains("error") && read["error"].is_string()) {
+    return Error{CodeOf(read), Effect::kNone, read["error"].get<std::string>()};
+  }
+  return corrupt;
 }
 
 }  // namespace oncemq

@@ -6,10 +6,8 @@
 #include <sys/stat.h>
 
 #include <cerrno>
-#include <cstdio>
 
 #include "oncemq/base/clock.h"
-#include "oncemq/base/log.h"
 #include "oncemq/framework/admin.h"
 #include "socket_name.h"
 #include "socket_trust.h"
@@ -19,7 +17,6 @@ namespace oncemq {
 namespace {
 
 constexpr int kWaiting = 16;  // clients that the system keeps until they are accepted
-constexpr int kAttempts = 3;
 constexpr milliseconds kLockPause{10};
 constexpr int kLockAttempts = 100;  // a holder needs microseconds
 
@@ -34,11 +31,6 @@ Error Failed(const std::string& path, const std::string& what, int number) {
 Error Taken(const std::string& path) {
   return {Code::kUnavailable, Effect::kNone,
           "the admin socket " + path + " is taken: another process answers there"};
-}
-
-// Replaces nothing.
-int Move(const std::string& from, const std::string& to) {
-  return renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0 ? 0 : errno;
 }
 
 // Who may write to the folder may take the socket away, and put another one in its place.
@@ -96,8 +88,8 @@ Status RefusalOf(const std::string& path, Found found) {
   return {};
 }
 
-// One process at a time clears names of a directory, or two would take away what the other has just
-// put there.
+// One process at a time makes or removes a name of a directory. Else two would take away what the
+// other has just put there.
 Result<OwnedFd> LockFolder(const std::string& path) {
   const std::string folder = FolderOrHere(path);
   OwnedFd fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -114,71 +106,25 @@ Result<OwnedFd> LockFolder(const std::string& path) {
     SleepFor(kLockPause);
   }
   return Error{Code::kUnavailable, Effect::kNone,
-               "the admin socket " + path + " lies in a directory that somebody else has locked"};
+               "the admin socket " + path + " lies in a directory that another process has locked"};
 }
 
-// Takes a dead socket away. It is moved to a name of ours first, since only there nobody can put a
-// live one in its place between the look and the removal, not even who knows no lock.
-Status Clear(const std::string& path) {
-  const Result<OwnedFd> lock = LockFolder(path);
-  if (!lock) {
-    return lock.error();
-  }
-  if (const Found found = ProbeSocket(path); found != Found::kDead) {
-    return RefusalOf(path, found);
-  }
-  const std::string aside = NameBeside(path);
-  if (const int failed = Move(path, aside); failed != 0) {
-    return failed == ENOENT ? Status() : Failed(path, "of a dead process cannot be moved", failed);
-  }
-  if (ProbeSocket(aside) != Found::kDead) {
-    if (Move(aside, path) != 0) {
-      Log(LogLevel::kError, "admin", "a socket that was moved cannot be put back",
-          {{"from", path}, {"to", aside}});
-    }
-    return Taken(path);
-  }
-  unlink(aside.c_str());
-  return {};
-}
-
-Status Place(const std::string& born, const std::string& path) {
-  for (int attempt = 0; attempt < kAttempts; attempt++) {
-    const int failed = Move(born, path);
-    if (failed == 0) {
-      return {};
-    }
-    if (failed != EEXIST) {
-      return Failed(path, "cannot get its name", failed);
-    }
-    if (Status cleared = Clear(path); !cleared) {
-      return cleared;
-    }
-  }
-  return Taken(path);
-}
-
-// Born under a name of its own, with its rights (the file has the mode of its descriptor) and
-// already listening: under its real name there is no moment in which others could open it, or in
-// which it looks dead.
-Status MakeSocket(const OwnedFd& fd, const std::string& born, const std::string& path,
-                  struct stat& file) {
+// The file has the mode of its descriptor, so it has its rights from its first moment on.
+Status MakeSocket(const OwnedFd& fd, const std::string& path, struct stat& file) {
   const mode_t mode = 0600;
-  const sockaddr_un address = UnixAddress(born);
+  const sockaddr_un address = UnixAddress(path);
   if (fchmod(fd.get(), mode) != 0 ||
       bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     return Failed(path, "cannot be made", errno);
   }
   Status made;
-  if (lstat(born.c_str(), &file) != 0 || listen(fd.get(), kWaiting) != 0) {
+  if (lstat(path.c_str(), &file) != 0 || listen(fd.get(), kWaiting) != 0) {
     made = Failed(path, "cannot be used", errno);
   } else if (!S_ISSOCK(file.st_mode) || (file.st_mode & 07777) != mode) {
     made = Invalid(path, "cannot be kept from others there: it does not get the rights of 0600");
-  } else {
-    made = Place(born, path);
   }
   if (!made) {
-    unlink(born.c_str());
+    unlink(path.c_str());
   }
   return made;
 }
@@ -199,12 +145,23 @@ Result<std::unique_ptr<AdminListener>> AdminListener::Open(const std::string& pa
   if (const Status free = CheckFree(path); !free) {
     return free.error();
   }
-  OwnedFd fd = NewUnixSocket();
+  OwnedFd fd = NewUnixSocket(0);
   if (!fd) {
     return Failed(path, "cannot be opened", errno);
   }
+  const Result<OwnedFd> lock = LockFolder(path);
+  if (!lock) {
+    return lock.error();
+  }
+  const Found found = ProbeSocket(path);
+  if (const Status free = RefusalOf(path, found); !free) {
+    return free.error();
+  }
+  if (found == Found::kDead && unlink(path.c_str()) != 0 && errno != ENOENT) {
+    return Failed(path, "of a dead process cannot be removed", errno);
+  }
   struct stat file {};
-  if (const Status made = MakeSocket(fd, NameBeside(path), path, file); !made) {
+  if (const Status made = MakeSocket(fd, path, file); !made) {
     return made.error();
   }
   return std::unique_ptr<AdminListener>(
@@ -212,20 +169,11 @@ Result<std::unique_ptr<AdminListener>> AdminListener::Open(const std::string& pa
 }
 
 AdminListener::~AdminListener() {
-  const auto ours = [this](const std::string& path) {
-    struct stat file {};
-    return lstat(path.c_str(), &file) == 0 && file.st_dev == device_ && file.st_ino == inode_;
-  };
-  // Aside first, as in Clear(). While we listen, no other file can have our inode.
-  const std::string aside = NameBeside(path_);
-  if (!ours(path_) || Move(path_, aside) != 0) {
-    return;
-  }
-  if (ours(aside)) {
-    unlink(aside.c_str());
-  } else if (Move(aside, path_) != 0) {
-    Log(LogLevel::kError, "admin", "a socket that was moved cannot be put back",
-        {{"from", path_}, {"to", aside}});
+  const Result<OwnedFd> lock = LockFolder(path_);
+  struct stat file {};
+  // While we have it open, no other file can have our inode.
+  if (lock && lstat(path_.c_str(), &file) == 0 && file.st_dev == device_ && file.st_ino == inode_) {
+    unlink(path_.c_str());
   }
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// AdminListener: a socket file that nobody but its owner can ever open, from its first moment on.
+// AdminListener: a socket file for its owner alone, from its first moment on.
 //
-// Promise: replaces the socket of a process that has died; never one that is answered, never a file
-// of another kind, never what a link leads to. Two processes that open one name at the same time do
-// not take it from each other. Failure: kInvalid, kUnavailable. A process that is killed leaves its
-// file behind.
+// **Promise:** It replaces the socket of a dead process, and never a live one, a file of another
+// kind, or the target of a link. Two processes that open one name at the same time do not take it
+// from each other.
+//
+// **Failure:** kInvalid, kUnavailable. A killed process leaves its file to the next one.
 //
 // Thread safety: none.
 #pragma once
@@ -29,7 +30,7 @@ class AdminListener {
   AdminListener(const AdminListener&) = delete;
   AdminListener& operator=(const AdminListener&) = delete;
 
-  // Listens, and never blocks.
+  // Listens, and blocks.
   int fd() const { return fd_.get(); }
   const std::string& path() const { return path_; }
 

@@ -77,14 +77,15 @@ ordered_json StatusOf(const AdminSubject& subject) {
 }
 
 Result<ordered_json> ListUncertain(const AdminSubject& subject, const json& arguments) {
-  const auto since = arguments.find("since_ms");
-  if (arguments.size() != 1 || since == arguments.end() || !since->is_number_integer()) {
+  const auto since =
+      arguments.size() == 1 ? ParseDecimal(arguments.value("since_ms", "")) : std::nullopt;
+  if (!since) {
     return Invalid("say since when, in milliseconds since 1970, in `since_ms`");
   }
   if (subject.window == nullptr) {
     return Invalid("the service has no window: no call is on record");
   }
-  auto records = subject.window->ListUncertain({since->get<int64_t>() * 1'000});
+  auto records = subject.window->ListUncertain({*since * 1'000});
   if (!records) {
     return records.error();
   }

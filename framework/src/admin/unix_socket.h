@@ -14,9 +14,9 @@
 
 namespace oncemq {
 
-// Never blocks, and is not inherited.
-inline OwnedFd NewUnixSocket() {
-  return OwnedFd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+// Not inherited, and by default it never blocks.
+inline OwnedFd NewUnixSocket(int flags = SOCK_NONBLOCK) {
+  return OwnedFd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0));
 }
 
 // `path` is one that CheckAdminSocket takes.

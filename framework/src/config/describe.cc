@@ -341,9 +341,14 @@ std::string Describe(const ServiceOptions& options) {
   if (!options.log.file.empty()) {
     lines.Add("file", Value(options.log.file));
   }
-  if (!options.admin.socket.empty()) {
+  if (!options.admin.socket.empty() || !options.admin.listen.empty()) {
     lines.Head("admin");
+  }
+  if (!options.admin.socket.empty()) {
     lines.Add("socket", Value(options.admin.socket));
+  }
+  if (!options.admin.listen.empty()) {
+    lines.Add("listen", Value(options.admin.listen));
   }
   return lines.Take();
 }

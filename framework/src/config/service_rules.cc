@@ -338,6 +338,10 @@ std::vector<BrokenRule> BrokenRules(const ServiceOptions& options) {
     const Status socket = CheckAdminSocket(options.admin.socket);
     rules.Demand(socket.has_value(), "admin.socket", socket ? "" : socket.error().message);
   }
+  if (!options.admin.listen.empty()) {
+    const auto address = ParseAdminAddress(options.admin.listen);
+    rules.Demand(address.has_value(), "admin.listen", address ? "" : address.error().message);
+  }
   return rules.Take();
 }
 

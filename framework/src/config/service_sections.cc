@@ -199,6 +199,7 @@ void ReadLog(Section log, LogOptions& options) {
 
 void ReadAdmin(Section admin, AdminOptions& options) {
   admin.Path("socket", options.socket);
+  admin.Text("listen", options.listen);
   admin.Finish();
 }
 

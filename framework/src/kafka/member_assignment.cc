@@ -60,6 +60,7 @@ void Member::OnAssign(const rd_kafka_topic_partition_list_t& list, SourceEvents&
     return;
   }
   Log(LogLevel::kInfo, "kafka", "assigned", {{"partitions", list.cnt}});
+  events.Joined();
   const std::vector<PartitionId> ids = Numbers(list);
   std::set<std::string> topics;
   for (const PartitionId id : ids) {

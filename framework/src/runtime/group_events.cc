@@ -12,6 +12,18 @@ namespace {
 // The next owner on this host asks again while a store is open here.
 constexpr milliseconds kStoreClosesWithin{2'000};
 
+// The process is slow for as long.
+void LogCaution(const PollState& poll, PartitionId partition, const AssignFacts& facts) {
+  const int64_t to = poll.core.Status(partition).cautious_to;
+  if (to >= 0) {
+    const PartitionName name = poll.source->Name(partition);
+    Log(LogLevel::kWarn, "runtime",
+        "processes have ended without progress here: each unfinished message in this range runs "
+        "with nothing else in this process, to find one that kills it",
+        {{"topic", name.topic}, {"partition", name.partition}, {"from", facts.start}, {"to", to}});
+  }
+}
+
 }  // namespace
 
 // Results of this assignment may be gone from the store, so nothing more of it is committed. The
@@ -90,7 +102,7 @@ void GroupEvents::Assigned(PartitionId partition, const AssignFacts& facts) {
     poll_.catch_up->Begin(partition, facts);
   }
   poll_.core.Assign(partition, facts, poll_.now);
-  LogCaution(partition, facts);
+  LogCaution(poll_, partition, facts);
 }
 
 // Before the first of them is handled, the highest possible count of uncertain ones.
@@ -112,18 +124,6 @@ void GroupEvents::LogSuspects(PartitionId partition, const AssignFacts& facts) c
          {"from", facts.suspects.ranges().front().from},
          {"to", to},
          {"offsets", offsets}});
-  }
-}
-
-// The process is slow for as long.
-void GroupEvents::LogCaution(PartitionId partition, const AssignFacts& facts) const {
-  const int64_t to = poll_.core.Status(partition).cautious_to;
-  if (to >= 0) {
-    const PartitionName name = poll_.source->Name(partition);
-    Log(LogLevel::kWarn, "runtime",
-        "processes have ended without progress here: each unfinished message in this range runs "
-        "with nothing else in this process, to find one that kills it",
-        {{"topic", name.topic}, {"partition", name.partition}, {"from", facts.start}, {"to", to}});
   }
 }
 
@@ -260,6 +260,7 @@ void GroupEvents::CloseStores() {
 void GroupEvents::RejoinWhenDrained() {
   if (rejoining_ && partitions_.held() == 0 && closing_.empty() && !stopping_) {
     rejoining_ = false;
+    poll_.joined = false;
     poll_.source->Rejoin();
   }
 }

@@ -37,6 +37,7 @@ class GroupEvents final : public SourceEvents {
   bool stopping() const { return stopping_; }
   bool disorder() const { return disorder_; }
 
+  void Joined() override { poll_.joined = true; }
   void Assigned(PartitionId partition, const AssignFacts& facts) override;
   void Revoked(PartitionId partition) override;
   void Lost(PartitionId partition) override;
@@ -54,7 +55,6 @@ class GroupEvents final : public SourceEvents {
 
  private:
   void LogSuspects(PartitionId partition, const AssignFacts& facts) const;
-  void LogCaution(PartitionId partition, const AssignFacts& facts) const;
   void Drain(PartitionId partition);
   void DrainAll();
   void LetGo(PartitionId partition);

@@ -54,6 +54,7 @@ struct PollState {
   std::optional<WindowStores> stores = {};  // where it keeps the history of commits
   std::vector<void*> released = {};
   std::atomic<bool> stop_requested = false;
+  bool joined = false;  // the group has assigned partitions to this member, perhaps none
   BootTime now{};
 
   BootTime Now() { return now = parts.clock->Boot(); }

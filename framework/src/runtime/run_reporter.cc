@@ -72,6 +72,9 @@ RunReport RunReporter::Make() {
   report.unreached_for = poll_.source->UnreachedFor();
   report.missing = poll_.source->Missing();
   Measure(report);
+  report.state = {.joined = poll_.joined,
+                  .stopping = poll_.stop_requested.load(std::memory_order_relaxed),
+                  .window_fails = poll_.errors.window_fails()};
   return report;
 }
 

@@ -56,6 +56,8 @@ class MessageView {
 // What the source has to tell. Called on the poll thread, from Serve() and Read() only.
 class SourceEvents {
  public:
+  // The group has assigned partitions to this member, perhaps none.
+  virtual void Joined() {}
   // The partition may be read from now on; what arrives is admitted once the core gives credit.
   virtual void Assigned(PartitionId partition, const AssignFacts& facts) = 0;
   // To be drained; the source keeps it until GiveBack().

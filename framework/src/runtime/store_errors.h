@@ -42,6 +42,8 @@ class StoreErrors {
   void Report(RunMeasures& measures) const;
   int64_t window() const { return window_.load(std::memory_order_relaxed); }
   int64_t journal() const { return journal_.load(std::memory_order_relaxed); }
+  // The last call of the window has failed.
+  bool window_fails() const { return window_fails_.load(std::memory_order_relaxed); }
 
  private:
   void WindowFailed(StoreCall call, size_t requests, const Error& error);

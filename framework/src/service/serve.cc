@@ -8,7 +8,6 @@
 #include <memory>
 #include <utility>
 
-#include "admin_listener.h"
 #include "exit_code.h"
 #include "oncemq/base/log.h"
 #include "oncemq/base/outage.h"
@@ -30,13 +29,13 @@ constexpr char kNoOpener[] =
 
 // Runs before the window is opened. The opening raises `remember`, even if the start fails later.
 Status CheckAdmin(const ServiceOptions& options) {
-  return options.admin.socket.empty() ? Status() : AdminListener::CheckFree(options.admin.socket);
+  return AdminSocket::CheckFree(options.admin);
 }
 
-// nullptr: the service offers no socket.
+// nullptr: the service offers no socket and no port.
 Result<std::unique_ptr<AdminSocket>> OpenAdmin(const ServiceOptions& options,
                                                const Runtime* runtime, Window* window) {
-  if (options.admin.socket.empty()) {
+  if (options.admin.socket.empty() && options.admin.listen.empty()) {
     return std::unique_ptr<AdminSocket>();
   }
   return AdminSocket::Open(options.admin, {.runtime = runtime,

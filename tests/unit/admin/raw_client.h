@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client of the admin socket that knows no manners.
+// A client of an HttpServer without manners.
 #pragma once
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "frame.h"
 #include "unix_socket.h"
 
 namespace oncemq::testing {
@@ -17,13 +17,25 @@ namespace oncemq::testing {
 class RawClient {
  public:
   explicit RawClient(const std::string& path) : fd_(socket(AF_UNIX, SOCK_STREAM, 0)) {
-    const timeval patience{20, 0};  // a test that waits longer has failed
-    setsockopt(fd_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    Wait();
     failed_ = ConnectUnix(fd_, path);
     EXPECT_EQ(failed_, 0) << std::strerror(failed_);
   }
+  // On the loopback interface.
+  explicit RawClient(uint16_t port) : fd_(socket(AF_INET, SOCK_STREAM, 0)) {
+    Wait();
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(port);
+    const auto* to = reinterpret_cast<const sockaddr*>(&address);
+    EXPECT_EQ(connect(fd_.get(), to, sizeof address), 0) << std::strerror(errno);
+  }
 
-  // Whatever the server still takes.
+  static std::string Request(const std::string& target) {
+    return "GET " + target + " HTTP/1.1\r\nHost: x\r\n\r\n";
+  }
+  // As far as the server takes it.
   void Send(std::string_view bytes) {
     while (!bytes.empty()) {
       const ssize_t sent = send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -33,7 +45,7 @@ class RawClient {
       bytes.remove_prefix(static_cast<size_t>(sent));
     }
   }
-  void SendFrame(std::string_view body) { Send(Framed(body)); }
+  void Get(const std::string& target) { Send(Request(target)); }
   void SayNoMore() { shutdown(fd_.get(), SHUT_WR); }
 
   // Whether the server has closed; reads nothing.
@@ -55,18 +67,30 @@ class RawClient {
       out.append(bytes, static_cast<size_t>(got));
     }
   }
-  // What the one frame in these bytes says; null when there is none.
+  // Body of the answer; null without one.
   nlohmann::json Answer() {
-    FrameReader reader(kMostAnswer);
-    const auto state = reader.Take(ReadToTheEnd());
-    return state == FrameReader::State::kComplete ? nlohmann::json::parse(reader.body())
-                                                  : nlohmann::json();
+    const std::string all = ReadToTheEnd();
+    const size_t end = all.find("\r\n\r\n");
+    status_ = all.substr(0, all.find("\r\n"));
+    return end == std::string::npos ? nlohmann::json()
+                                    : nlohmann::json::parse(all.substr(end + 4), nullptr, false);
   }
-  std::string Error() { return Answer().value("error", "(no error)"); }
+  std::string Error() {
+    const nlohmann::json answer = Answer();
+    return answer.is_object() ? answer.value("error", "(no error)") : "(no answer)";
+  }
+  // First line of the answer that was read.
+  const std::string& status() const { return status_; }
 
  private:
+  void Wait() {
+    const timeval patience{20, 0};  // a test that waits longer has failed
+    setsockopt(fd_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  }
+
   const OwnedFd fd_;
   int failed_ = 0;
+  std::string status_;
 };
 
 }  // namespace oncemq::testing

@@ -29,7 +29,7 @@ TEST(Describe, IsAFileThatGivesTheSameOptions) {
             "order: {mode: unordered}\nreject: {journal: '/var/my journal'}\n"
             "limits: {in_flight_bytes: 3MiB, waiting_bytes: 2MiB, over_waiting: park}\n"
             "log: {level: warn, format: text, file: l}\n"
-            "admin: {socket: '/run/my service/s'}\n"
+            "admin: {socket: '/run/my service/s', listen: '[::1]:9464'}\n"
             "locks: {catalogue: '/etc/my stores', application: pay, secret: 'x: y', lease: 9s}\n"),
         kMinimalService + "locks: {at: 'redis://u:p@h/1', space: 'a b'}\n",
         kMinimalService +
@@ -50,6 +50,7 @@ TEST(Describe, IsAFileThatGivesTheSameOptions) {
     EXPECT_EQ(second->runtime.core.session_margin, first->runtime.core.session_margin);
     EXPECT_EQ(second->runtime.journal, first->runtime.journal);
     EXPECT_EQ(second->admin.socket, first->admin.socket);
+    EXPECT_EQ(second->admin.listen, first->admin.listen);
   }
 }
 
@@ -104,7 +105,7 @@ TEST(Describe, TheReferenceFileShowsEveryKeyWithItsDefault) {
   // These have no default to show.
   with_all_keys->runtime.kafka.properties.clear();
   with_all_keys->log.file.clear();
-  with_all_keys->admin.socket.clear();
+  with_all_keys->admin = {};
   with_all_keys->locks = {};
   const std::string described = Describe(*as_it_stands);
   EXPECT_EQ(Describe(*with_all_keys), described);

@@ -81,7 +81,7 @@ const std::string kFullService =
     "limits: {in_flight: 1000, in_flight_bytes: 64MiB, waiting: 2000, waiting_bytes: 32MiB,\n"
     "         over_waiting: park, partition_credit: 100, span: 5000, batch: 50, lane_batch: 5}\n"
     "log: {level: debug, format: json, file: /var/log/pay}\n"
-    "admin: {socket: /run/pay/admin.sock}\n";
+    "admin: {socket: /run/pay/admin.sock, listen: 9464}\n";
 
 TEST(ServiceFile, EveryKeyOfSourceAndScopeReachesItsOption) {
   const ServiceOptions options = Parsed(kFullService);
@@ -151,6 +151,7 @@ TEST(ServiceFile, EveryKeyOfRuntimeLimitsAndLogReachesItsOption) {
   EXPECT_EQ(options.log.format, LogOptions::Format::kJson);
   EXPECT_EQ(options.log.file, "/var/log/pay");
   EXPECT_EQ(options.admin.socket, "/run/pay/admin.sock");
+  EXPECT_EQ(options.admin.listen, "9464");
 }
 
 TEST(ServiceFile, WithoutAWindowNothingIsAskedAboutIds) {

@@ -212,6 +212,15 @@ TEST(ServiceRules, AnAdminSocketHasANameThatTheSystemTakes) {
   EXPECT_EQ(Broken(options), "admin.socket");
   EXPECT_THAT(ErrorsOf(kMinimalService + "admin: {socket: /run/payments/}\n"),
               HasSubstr("`admin.socket` names no file"));
+  options.admin.socket.clear();
+  for (const char* listen : {"9464", "127.0.0.1:9464", "[::1]:0", "0.0.0.0:9464"}) {
+    options.admin.listen = listen;
+    EXPECT_EQ(Broken(options), "") << listen;
+  }
+  options.admin.listen = "example.org:9464";
+  EXPECT_EQ(Broken(options), "admin.listen");
+  EXPECT_THAT(ErrorsOf(kMinimalService + "admin: {listen: 94640}\n"),
+              HasSubstr("`admin.listen` is no port, and no address with a port"));
 }
 
 }  // namespace

@@ -37,7 +37,9 @@ struct RecordedEvents final : SourceEvents {
   Status ready;         // the answer of each Prepare()
   bool asking = false;  // unless it goes on asking
   int asked = 0;
+  int joined = 0;
 
+  void Joined() override { joined++; }
   void Assigned(PartitionId partition, const AssignFacts& facts) override {
     assigned[partition] = facts;
   }

@@ -136,6 +136,7 @@ TEST_F(MemberTest, WhatHasBegunWaitsNoMore) {
   events_.ready = {};
   ASSERT_TRUE(Serving([&] { return events_.assigned.size() == 2; }));
   EXPECT_TRUE(member_->not_begun().empty());
+  EXPECT_EQ(events_.joined, 1);
 }
 
 TEST_F(MemberTest, ATopicThatNobodyKnowsIsAnIncidentAfterAWhile) {

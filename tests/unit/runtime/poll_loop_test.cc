@@ -287,6 +287,13 @@ TEST_F(PollLoopTest, ASourceThatFailsEndsTheRun) {
   EXPECT_THAT(loop.script().seen().given_back, IsEmpty());
 }
 
+TEST_F(PollLoopTest, TheReportSaysWhetherTheGroupHasAssignedPartitions) {
+  RunningLoop loop(Options(), &window_, Count());
+  EXPECT_FALSE(loop.Now().state.joined);
+  loop.script().Emit([](SourceEvents& events) { events.Joined(); });
+  EXPECT_TRUE(Holds([&] { return loop.Now().state.joined; }));
+}
+
 TEST_F(PollLoopTest, AnIncidentIsKeptInTheReport) {
   RunningLoop loop(Options(), &window_, Count());
   loop.script().Emit([](SourceEvents& events) { events.Incident({"topic", 3}, 17, "gone"); });

@@ -114,12 +114,17 @@ TEST_F(StoreErrorsTest, AWindowThatIsDownShowsInTheLogAndInTheReport) {
   loop.script().Assign(0);
   EXPECT_TRUE(Holds([&] { return calls_ == 1; }));
   EXPECT_EQ(loop.Now().window_errors, 0);
+  EXPECT_FALSE(loop.Now().state.window_fails);
   window_.down = true;
   loop.script().Append(0, "b", "k");
   EXPECT_TRUE(Holds([&] { return loop.Now().window_errors >= 2; })) << "it is asked again";
+  EXPECT_TRUE(loop.Now().state.window_fails);
   window_.down = false;
   EXPECT_TRUE(Holds([&] { return calls_ == 2; }));
+  EXPECT_TRUE(Holds([&] { return !loop.Now().state.window_fails; }));
+  EXPECT_FALSE(loop.Now().state.stopping);
   EXPECT_TRUE(loop.Stop().clean);
+  EXPECT_TRUE(loop.Stop().state.stopping);
   EXPECT_GE(loop.Stop().window_errors, 2);
   EXPECT_THAT(log_.End(), HasSubstr("a call of the window failed"));
 }

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// AdminSocket: a Unix domain socket on which a running service answers `oncemq status` and its
-// like, and the only way for others to ask it anything.
+// AdminSocket: an HTTP server on which a running service answers `oncemq status`, Prometheus and
+// health probes. docs/formats.md has its paths.
 //
 //   auto runtime = Runtime::Open(options, window.get(), OnPayment);
-//   auto admin = AdminSocket::Open({.socket = "/run/payments/admin.sock"},
+//   auto admin = AdminSocket::Open({.socket = "/run/payments/admin.sock", .listen = "9464"},
 //                                  {.runtime = runtime->get(), .window = window.get()});
 //   (*runtime)->Run(stop);
 //
-// Promise: only the service's own user and root may ask. No client, however slow, silent or
-// hostile, holds up the service or another client for longer than `deadline`; what clients can make
-// it hold is bounded. A command that changes anything leaves a line in the log, or is refused.
-// Failure: a file of another kind, or a service that lives, is never replaced; the socket of one
-// that has died is. A process that is killed leaves its socket behind, for the next one to replace.
+// **Promise:** It changes nothing. On the Unix socket only the service's own user and root may ask.
+// A slow, silent or hostile client never holds up the service. Its cost is bounded.
 //
-// Thread safety: Open and the destructor from one thread; it works on a thread of its own. The
-// destructor waits for a command that runs, which takes as long as the window takes to answer.
+// **Failure:** A live service or a file of another kind is never replaced, the socket of a dead
+// process is. A killed process leaves its socket to the next one.
+//
+// **Thread safety:** Open and the destructor from one thread. The destructor waits for a running
+// command, for the time of the window to answer.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -29,13 +30,16 @@
 namespace oncemq {
 
 struct AdminOptions {
-  // Its file; empty: none is offered. A relative one is taken from the working directory. Its own
-  // directory is made (0700) if it is missing, and must belong to the service's user or root, and
-  // others may not write to it, unless it is sticky.
-  std::string socket;
+  // The file of its Unix socket. A relative one is taken from the working directory. Its own
+  // directory is made (0700) if it is missing. It must belong to the service's user or root, and
+  // others may not write to it, unless it is sticky. Empty for none.
+  std::string socket = {};
+  // A port of 127.0.0.1, or an address with a port, for /metrics, /livez and /readyz alone. Port 0
+  // takes a free one. Empty for none.
+  std::string listen = {};
   // For a client to send its request, and again to take the answer.
   milliseconds deadline{5'000};
-  // At a time; more are told so and let go.
+  // At a time, on each of the two. More wait in the system's queue.
   uint32_t connections = 8;
 };
 
@@ -46,18 +50,35 @@ struct AdminSubject {
   std::string group;
   // What `explain guarantee` shows, as ExplainGuarantee() tells it; empty: the runtime's line.
   std::string guarantee;
+  // Gives the text of /metrics, on several threads. Empty where the service has none.
+  std::function<std::string()> metrics = {};
 };
 
 class AdminSocket {
  public:
-  // kInvalid: the file cannot be one, kUnavailable: another process answers there.
+  // kInvalid: socket or address cannot be used. kUnavailable: another process answers there.
   static Result<std::unique_ptr<AdminSocket>> Open(const AdminOptions& options,
                                                    AdminSubject subject);
+  // Whether Open() could succeed now. Makes the directory of the socket, and nothing else.
+  static Status CheckFree(const AdminOptions& options);
   // Ends every conversation and removes the file, if it is still ours.
   virtual ~AdminSocket() = default;
+
+  // The port of `listen`, or 0.
+  virtual uint16_t port() const = 0;
 };
 
 // Whether a socket can have this name at all: the system's limit is short.
 Status CheckAdminSocket(std::string_view path);
+
+struct AdminAddress {
+  std::string host;  // in digits
+  uint16_t port = 0;
+  bool loopback = false;
+};
+// AdminOptions::listen. kInvalid begins with "is".
+Result<AdminAddress> ParseAdminAddress(std::string_view text);
+// A warning about the readers of an address beyond this host, or empty.
+std::string AdminExposure(const AdminOptions& options);
 
 }  // namespace oncemq

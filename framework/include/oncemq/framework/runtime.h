@@ -259,6 +259,12 @@ struct MissingTopic {
   milliseconds missing_for{0};
 };
 
+struct RunState {
+  bool joined = false;  // the group has assigned partitions to this member, perhaps none
+  bool stopping = false;
+  bool window_fails = false;  // its last call has failed
+};
+
 struct RunReport {
   DeliveryCounts counts;                    // the first identity: counts.Balanced()
   std::vector<PartitionReport> partitions;  // totals of the second identity, per partition
@@ -279,6 +285,7 @@ struct RunReport {
   milliseconds unreached_for{0};
   milliseconds age{0};  // since the poll thread has reported this
   RunMeasures measures = {};
+  RunState state = {};
 };
 
 // What holds at the level of this window (nullptr: none), in one line. docs/guarantees.md
