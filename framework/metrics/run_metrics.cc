@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdlib>
 #include <map>
+#include <utility>
 
 #include "holder.h"
 #include "oncemq/metrics/metrics_writer.h"
@@ -108,6 +109,13 @@ void WritePartition(const PartitionReport& one, microseconds wall, MetricsWriter
     set(RunMetric("oncemq_waiting"), status.waiting);
     set(RunMetric("oncemq_waiting_bytes"), static_cast<double>(status.waiting_bytes));
     set(RunMetric("oncemq_catch_up_left"), Number(one.measures.catch_up_left));
+    const Totals& totals = status.totals;
+    for (const auto& [outcome, count] :
+         {std::pair("applied", totals.applied), std::pair("suppressed", totals.suppressed),
+          std::pair("parked", totals.parked), std::pair("rejected", totals.rejected),
+          std::pair("skipped", totals.skipped)}) {
+      writer.Set(RunMetric("oncemq_offsets"), {one.topic, number, outcome}, Number(count));
+    }
   }
   const auto known = [&](const MetricDef& metric, const auto& value) {
     if (value) {

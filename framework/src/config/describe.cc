@@ -349,6 +349,7 @@ std::string Describe(const ServiceOptions& options) {
   }
   if (!options.admin.listen.empty()) {
     lines.Add("listen", Value(options.admin.listen));
+    lines.Add("metrics_by_partition", options.admin.metrics_by_partition ? "true" : "false");
   }
   return lines.Take();
 }

@@ -200,6 +200,7 @@ void ReadLog(Section log, LogOptions& options) {
 void ReadAdmin(Section admin, AdminOptions& options) {
   admin.Path("socket", options.socket);
   admin.Text("listen", options.listen);
+  admin.Choice("metrics_by_partition", options.metrics_by_partition, kYesNo);
   admin.Finish();
 }
 

@@ -13,6 +13,8 @@
 #include "oncemq/base/outage.h"
 #include "oncemq/base/wait_until.h"
 #include "oncemq/framework/admin.h"
+#include "oncemq/framework/run_metrics.h"
+#include "oncemq/locks/lock_metrics.h"
 #include "report.h"
 #include "service_window.h"
 
@@ -32,16 +34,35 @@ Status CheckAdmin(const ServiceOptions& options) {
   return AdminSocket::CheckFree(options.admin);
 }
 
+std::string MetricsText(const ServiceOptions& options, const Runtime& runtime,
+                        const LockDomain* locks) {
+  const KafkaOptions& kafka = options.runtime.kafka;
+  std::string text = RunMetricsText(
+      runtime.Report(), {.group = kafka.group,
+                         .topics = kafka.topics,
+                         .by_partition = options.admin.metrics_by_partition});
+  if (locks != nullptr) {
+    MetricsWriter writer({.labels = {{"group", kafka.group}}});
+    WriteLockMetrics(locks->counts(), "service", writer);
+    text += writer.Text();
+  }
+  return text;
+}
+
 // nullptr: the service offers no socket and no port.
 Result<std::unique_ptr<AdminSocket>> OpenAdmin(const ServiceOptions& options,
-                                               const Runtime* runtime, Window* window) {
+                                               const Runtime* runtime, Window* window,
+                                               std::shared_ptr<LockDomain> locks) {
   if (options.admin.socket.empty() && options.admin.listen.empty()) {
     return std::unique_ptr<AdminSocket>();
   }
   return AdminSocket::Open(options.admin, {.runtime = runtime,
                                            .window = window,
                                            .group = options.runtime.kafka.group,
-                                           .guarantee = ExplainGuarantee(options)});
+                                           .guarantee = ExplainGuarantee(options),
+                                           .metrics = [&options, runtime, locks] {
+                                             return MetricsText(options, *runtime, locks.get());
+                                           }});
 }
 
 // nullptr: the file names no store.
@@ -139,12 +160,13 @@ int RunOpened(const ServiceOptions& options, const ServeRequest& request, StopSi
     return NotOpened(options, request, locks.error(), signals.received());
   }
   RuntimeOptions runtime_options = options.runtime;
-  runtime_options.locks.domain = *std::move(locks);
+  const std::shared_ptr<LockDomain> domain = *std::move(locks);
+  runtime_options.locks.domain = domain;
   auto runtime = Runtime::Open(std::move(runtime_options), window->get(), request.handler(signals));
   if (!runtime) {
     return Refuse(options, runtime.error());
   }
-  auto admin = OpenAdmin(options, runtime->get(), window->get());
+  auto admin = OpenAdmin(options, runtime->get(), window->get(), domain);
   if (!admin) {
     return Refuse(options, admin.error());
   }

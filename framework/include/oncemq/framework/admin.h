@@ -37,6 +37,8 @@ struct AdminOptions {
   // A port of 127.0.0.1, or an address with a port, for /metrics, /livez and /readyz alone. Port 0
   // takes a free one. Empty for none.
   std::string listen = {};
+  // Turn it off for thousands of partitions: metrics then are sums and maxima of topics.
+  bool metrics_by_partition = true;
   // For a client to send its request, and again to take the answer.
   milliseconds deadline{5'000};
   // At a time, on each of the two. More wait in the system's queue.
