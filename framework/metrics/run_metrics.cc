@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "holder.h"
+#include "oncemq/dedup/store_stat.h"
 #include "oncemq/metrics/metrics_writer.h"
 #include "run_metrics_table.h"
 
@@ -174,6 +175,27 @@ void WriteMeasures(const RunReport& report, MetricsWriter& writer) {
   writer.Set(RunMetric("oncemq_restored_total"), {}, Number(report.caught_up));
 }
 
+void WriteWindow(Window& window, MetricsWriter& writer) {
+  if (window.capabilities().remote) {
+    return;
+  }
+  const auto stats = window.Stat();
+  if (!stats || stats->empty()) {
+    return;
+  }
+  uint64_t ids = 0;
+  uint64_t memory = 0;
+  uint64_t disk = 0;
+  for (const StoreStat& one : *stats) {
+    ids += one.recent + one.history;
+    memory += one.memory_bytes;
+    disk += one.disk_bytes;
+  }
+  writer.Set(RunMetric("oncemq_window_ids"), {}, static_cast<double>(ids));
+  writer.Set(RunMetric("oncemq_window_bytes"), {"memory"}, static_cast<double>(memory));
+  writer.Set(RunMetric("oncemq_window_bytes"), {"disk"}, static_cast<double>(disk));
+}
+
 }  // namespace
 
 std::string RunMetricsText(const RunReport& report, const RunMetricsOptions& options) {
@@ -196,6 +218,9 @@ std::string RunMetricsText(const RunReport& report, const RunMetricsOptions& opt
     WritePartition(one, wall, writer);
   }
   WriteMeasures(report, writer);
+  if (options.window != nullptr) {
+    WriteWindow(*options.window, writer);
+  }
   return writer.Text();
 }
 

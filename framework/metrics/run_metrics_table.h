@@ -289,6 +289,12 @@ inline constexpr std::array kRunMetrics = {
                         .summary = "the window of {{ $labels.group }} fails on "
                                    "{{ $labels.instance }}, and its work waits",
                         .next = "Run `oncemq doctor`, and look at the store's server or disk."}},
+    MetricDef{.name = "oncemq_window_ids",
+              .help = "Finished ids in the stores of a window on disk.",
+              .panel = {.title = "Ids in windows on disk",
+                        .query = "sum by (instance) (oncemq_window_ids{group=\"$group\"})",
+                        .legend = "{{instance}}"}},
+    MetricDef{.name = "oncemq_window_bytes", .help = "Size of these stores.", .labels = {"where"}},
     MetricDef{.name = "oncemq_restored_total",
               .kind = MetricKind::kCounter,
               .help = "Ids that the log has given back to the window."},

@@ -24,6 +24,8 @@ struct RunMetricsOptions {
   std::vector<std::string> topics;
   // Turn it off for thousands of partitions. Their values become a sum or a maximum of the topic.
   bool by_partition = true;
+  // Asked for its size, if its stores are on this host. A server would count a table for it.
+  Window* window = nullptr;
 };
 
 std::string RunMetricsText(const RunReport& report, const RunMetricsOptions& options);
