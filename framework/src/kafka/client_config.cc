@@ -75,7 +75,7 @@ Properties Consumer(const RuntimeOptions& options, const ClientFacts& facts) {
           {"fetch.wait.max.ms", "100"},
           {"fetch.message.max.bytes", "2097152"},
           {"fetch.error.backoff.ms", "100"},
-          {"statistics.interval.ms", "5000"},
+          {"statistics.interval.ms", std::to_string(facts.statistics.count())},
       });
   if (rd_kafka_version() >= kQueueBackoffSince) {
     properties.emplace_back("fetch.queue.backoff.ms", "10");

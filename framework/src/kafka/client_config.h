@@ -13,6 +13,7 @@ struct ClientFacts {
   std::string version;                // of librdkafka, at run time
   bool cooperative = false;           // incremental rebalancing
   uint64_t prefetch_share = 8 << 20;  // bytes that one partition's queue may hold
+  milliseconds statistics{5'000};     // between two reports of the client, 0 for none
 };
 
 // The share of one partition; `partitions`: of all topics, 0 where nobody knows. A client is made

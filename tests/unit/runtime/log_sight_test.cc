@@ -37,10 +37,13 @@ TEST_F(LogSightTest, TheEndIsKnownFromTheAssignmentOnAndReachingItIsNoticed) {
 
 TEST_F(LogSightTest, TheClientTellsHowItFetches) {
   Send(0, 10);
+  statistics_ = milliseconds(100);
   Join();
-  ASSERT_TRUE(Serving([&] { return Sight(0).fetch.state == "active"; }));
+  ASSERT_TRUE(Serving([&] {
+    return !events_.assigned.empty() && Sight(0).fetch.state == "active" &&
+           Sight(0).fetch.record_at;
+  }));
   const LogSight sight = Sight(0);
-  EXPECT_TRUE(sight.fetch.record_at);
   ASSERT_TRUE(sight.fetch.answer_at);
   EXPECT_GT(*sight.fetch.answer_at, BootNow() - std::chrono::seconds(10));
   EXPECT_FALSE(Sight(1).fetch.record_at) << "it has none";

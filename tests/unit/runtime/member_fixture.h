@@ -92,7 +92,8 @@ class MemberTest : public ::testing::Test {
   void Join() {
     reader_.emplace(options_, IdNeeds{});
     table_.emplace(options_.kafka.topics);
-    auto client = OpenClient(options_, ClientFacts{.cooperative = cooperative_});
+    auto client =
+        OpenClient(options_, ClientFacts{.cooperative = cooperative_, .statistics = statistics_});
     ASSERT_TRUE(client) << ToString(client.error());
     client_ = client->get();
     member_.emplace(options_, *std::move(client), cooperative_, wake_, *reader_, *table_,
@@ -132,6 +133,7 @@ class MemberTest : public ::testing::Test {
   MockCluster cluster_{2};
   RuntimeOptions options_;
   bool cooperative_ = false;
+  milliseconds statistics_{0};  // some tests count the events in the queue of the group
   int wake_ = -1;
   ManualClock manual_;
   const Clock* clock_ = &SystemClock::Instance();
