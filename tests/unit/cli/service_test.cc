@@ -181,6 +181,7 @@ TEST_F(QueriedService, AWatchOnATerminalDrawsATableWithBarsAndColors) {
                               "' status --watch --every 100ms" +
                               At() + "\" /dev/null >'" + out_.string() + "'";
   for (const auto& [variable, color] : {std::pair("COLUMNS", true), std::pair("NO_COLOR", false)}) {
+    std::filesystem::remove(out_);
     Process watch({.command = {"/bin/sh", "-c", command},
                    .environment = {{"TERM", "xterm"}, {variable, "1"}}});
     EXPECT_TRUE(Eventually(30s, [&] {
@@ -192,6 +193,7 @@ TEST_F(QueriedService, AWatchOnATerminalDrawsATableWithBarsAndColors) {
     EXPECT_EQ(kill(watch.pid(), SIGTERM), 0);
     watch.Wait(30s);
   }
+  std::filesystem::remove(out_);
   Process dumb({.command = {"/bin/sh", "-c", command}, .environment = {{"TERM", "dumb"}}});
   EXPECT_TRUE(Eventually(30s, [&] { return ReadAll(out_).find("]: ") != std::string::npos; }));
   EXPECT_THAT(ReadAll(out_), Not(HasSubstr("\x1b[H")));
