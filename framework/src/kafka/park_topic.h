@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 
 #include "oncemq/base/mutex.h"
 #include "oncemq/framework/runtime.h"
