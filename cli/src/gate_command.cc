@@ -127,7 +127,7 @@ int GateFailed(const Error& error) {
   return error.code == Code::kNotFound ? kExitUsage : ExitCodeOfQuery(error);
 }
 
-std::string OperationText(const MarkerView& view) {
+std::string MarkerText(const MarkerView& view) {
   if (view.state == MarkerState::kNone) {
     return "none: the window keeps nothing of this operation\n";
   }
@@ -152,7 +152,7 @@ int GateShowCommand(const GateArguments& arguments) {
     return GateFailed(view.error());
   }
   std::cout << (arguments.json ? SafeJson(MarkerAsJson(arguments.ref, *view)) + "\n"
-                               : OperationText(*view));
+                               : MarkerText(*view));
   return view->state == MarkerState::kNone ? kExitFailed : kExitDone;
 }
 

@@ -20,26 +20,26 @@ constexpr milliseconds kWithin{10'000};
 // A watch reads whole park topics, so it does that more rarely.
 constexpr milliseconds kCountParkedEvery{30'000};
 
-Error Invalid(std::string why) {
+Error Unnamed(std::string why) {
   return {Code::kInvalid, Effect::kNone, std::move(why)};
 }
 
-Result<ServiceOptions> OptionsOf(const GroupArguments& arguments) {
+Result<ServiceOptions> GroupOptionsOf(const GroupArguments& arguments) {
   if (!arguments.config.empty()) {
     return LoadService(arguments.config);
   }
   if (arguments.brokers.empty() || arguments.group.empty() || arguments.topics.empty()) {
-    return Invalid("say which group: by its service file, or by --brokers, --group and --topics");
+    return Unnamed("say which group: by its service file, or by --brokers, --group and --topics");
   }
   if (const Status fit = CheckBrokers(arguments.brokers); !fit) {
-    return Invalid("--brokers " + fit.error().message);
+    return Unnamed("--brokers " + fit.error().message);
   }
   if (const Status fit = CheckGroup(arguments.group); !fit) {
-    return Invalid("--group " + fit.error().message);
+    return Unnamed("--group " + fit.error().message);
   }
   for (const std::string& topic : arguments.topics) {
     if (const Status fit = CheckTopic(topic); !fit) {
-      return Invalid("--topics: " + fit.error().message);
+      return Unnamed("--topics: " + fit.error().message);
     }
   }
   ServiceOptions options;
@@ -91,7 +91,7 @@ class GroupLook {
 }  // namespace
 
 int GroupStatusCommand(const GroupArguments& arguments) {
-  auto options = OptionsOf(arguments);
+  auto options = GroupOptionsOf(arguments);
   if (!options) {
     return ParkFailed(options.error());
   }

@@ -18,7 +18,7 @@ ordered_json OrNull(const std::optional<int64_t>& number) {
   return number ? ordered_json(*number) : ordered_json();
 }
 
-std::string NameOf(const GroupPartition& partition) {
+std::string PartitionNameIn(const GroupPartition& partition) {
   return SafeText(partition.topic) + " [" + std::to_string(partition.partition) + "]";
 }
 
@@ -110,7 +110,7 @@ ordered_json DeliveriesJson(const ordered_json& here) {
 
 void AddStandstills(const GroupPartition& partition, bool settled,
                     std::vector<std::string>& lines) {
-  const std::string name = NameOf(partition);
+  const std::string name = PartitionNameIn(partition);
   // An operator's commit is no obstacle: the next owner takes it.
   if (partition.unread && partition.unread->code != Code::kNotFound) {
     lines.push_back(name + " cannot start from its commit: " + SafeText(partition.unread->message));
@@ -178,25 +178,25 @@ std::string Identity(const std::string& whole, int64_t sum, const ordered_json& 
   return out + ", difference " + std::to_string(difference);
 }
 
-std::string CellOf(const ordered_json& object, const char* key) {
+std::string NumberCell(const ordered_json& object, const char* key) {
   return HasNumber(object, key) ? std::to_string(NumberOf(object, key)) : "-";
 }
 
-StatusRow RowOf(const ordered_json& partition) {
+StatusRow GroupRowOf(const ordered_json& partition) {
   StatusRow row;
   row.cells.push_back(PartitionNameOf(partition));
   const ordered_json none = ordered_json::object();
   const ordered_json& member = partition["member"].is_object() ? partition["member"] : none;
   row.cells.push_back(member.empty() ? "-" : PartOf(member, "client_id") + PartOf(member, "host"));
   for (const char* key : {"committed", "log_end", "lag"}) {
-    row.cells.push_back(CellOf(partition, key));
+    row.cells.push_back(NumberCell(partition, key));
   }
   const ordered_json& totals = partition.contains("totals") ? partition["totals"] : none;
   for (const char* key : {"applied", "suppressed", "parked", "rejected", "skipped"}) {
-    row.cells.push_back(CellOf(totals, key));
+    row.cells.push_back(NumberCell(totals, key));
   }
   for (const char* key : {"difference", "uncertain", "parked_now"}) {
-    row.cells.push_back(CellOf(partition, key));
+    row.cells.push_back(NumberCell(partition, key));
   }
   const std::string unread = TextOf(partition, "unread");
   row.cells.push_back(SafeText(unread));
@@ -210,11 +210,11 @@ StatusRow RowOf(const ordered_json& partition) {
   return row;
 }
 
-std::vector<std::string> HeadOf(const ordered_json& group) {
+std::vector<std::string> GroupHead(const ordered_json& group) {
   std::vector<std::string> head;
   const size_t members = ListOf(group, "members").size();
   head.push_back("group " + PartOf(group, "group") + ": " + PartOf(group, "state") + ", members " +
-                 std::to_string(members) + ", lag " + CellOf(group, "lag"));
+                 std::to_string(members) + ", lag " + NumberCell(group, "lag"));
   for (const ordered_json& member : ListOf(group, "members")) {
     head.push_back("member " + PartOf(member, "id") + " at " + PartOf(member, "host") +
                    ", partitions " + PartOf(member, "partitions"));
@@ -229,8 +229,8 @@ std::vector<std::string> HeadOf(const ordered_json& group) {
                             deliveries["counts"], NumberOf(deliveries, "difference")) +
                    ", of process " + PartOf(deliveries, "pid") + " on this host since its start");
   }
-  head.push_back("uncertain " + CellOf(group, "uncertain") + ", parked now " +
-                 CellOf(group, "parked_now"));
+  head.push_back("uncertain " + NumberCell(group, "uncertain") + ", parked now " +
+                 NumberCell(group, "parked_now"));
   if (const std::string why = TextOf(group, "ends_unknown"); !why.empty()) {
     head.push_back("logs not known: " + SafeText(why));
   }
@@ -265,12 +265,12 @@ ordered_json GroupJson(const GroupView& view) {
 
 StatusTable GroupTableOf(const ordered_json& group) {
   StatusTable table;
-  table.head = HeadOf(group);
+  table.head = GroupHead(group);
   table.columns = {"partition",  "member",     "committed",  "end",      "lag",
                    "applied",    "suppressed", "parked",     "rejected", "skipped",
                    "difference", "uncertain",  "parked now", "commit"};
   for (const ordered_json& partition : ListOf(group, "partitions")) {
-    table.rows.push_back(RowOf(partition));
+    table.rows.push_back(GroupRowOf(partition));
   }
   for (const ordered_json& line : ListOf(group, "wrong_sums")) {
     table.alarms.push_back("does not add up: " + line.get<std::string>());

@@ -92,7 +92,7 @@ std::string DeliveriesText(const ordered_json& status) {
          Sum(status, "counts", " + ");
 }
 
-StatusRow RowOf(const ordered_json& partition) {
+StatusRow StatusRowOf(const ordered_json& partition) {
   StatusRow row;
   std::string state = PartOf(partition, "phase");
   std::string held = HeldText(partition);
@@ -187,7 +187,7 @@ StatusTable StatusTableOf(const ordered_json& status) {
   table.columns = {"partition", "state",   "committed", "frontier",
                    "lag",       "refused", "uncertain", "held up"};
   for (const ordered_json& partition : ListOf(status, "partitions")) {
-    table.rows.push_back(RowOf(partition));
+    table.rows.push_back(StatusRowOf(partition));
   }
   for (const ordered_json& line : ListOf(status, "standstills")) {
     table.alarms.push_back("does not move: " + (line.is_string() ? line.get<std::string>() : "?"));

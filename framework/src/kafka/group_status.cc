@@ -12,14 +12,14 @@
 namespace oncemq {
 namespace {
 
-std::string TextOf(const char* text) {
+std::string WordOf(const char* text) {
   return text == nullptr ? "" : text;
 }
 
 // Notes the missing topics.
-Result<std::vector<PartitionName>> PartitionsOf(rd_kafka_t* client,
-                                                const std::vector<std::string>& topics,
-                                                milliseconds within, GroupStatus& status) {
+Result<std::vector<PartitionName>> PartitionsNow(rd_kafka_t* client,
+                                                 const std::vector<std::string>& topics,
+                                                 milliseconds within, GroupStatus& status) {
   std::vector<PartitionName> names;
   for (const std::string& topic : topics) {
     const auto shape = ShapeOf(client, topic, within);
@@ -93,9 +93,9 @@ void AddBounds(rd_kafka_t* client, const std::vector<PartitionName>& names, mill
 
 void AddMember(const rd_kafka_MemberDescription_t* described, GroupStatus& status) {
   const GroupMember& member = status.members.emplace_back(
-      GroupMember{.id = TextOf(rd_kafka_MemberDescription_consumer_id(described)),
-                  .client_id = TextOf(rd_kafka_MemberDescription_client_id(described)),
-                  .host = TextOf(rd_kafka_MemberDescription_host(described))});
+      GroupMember{.id = WordOf(rd_kafka_MemberDescription_consumer_id(described)),
+                  .client_id = WordOf(rd_kafka_MemberDescription_client_id(described)),
+                  .host = WordOf(rd_kafka_MemberDescription_host(described))});
   const rd_kafka_MemberAssignment_t* const assignment =
       rd_kafka_MemberDescription_assignment(described);
   const rd_kafka_topic_partition_list_t* const list =
@@ -154,7 +154,7 @@ Result<GroupStatus> QueryGroup(const RuntimeOptions& options, milliseconds withi
     return client.error();
   }
   GroupStatus status;
-  const auto names = PartitionsOf(client->get(), options.kafka.topics, within, status);
+  const auto names = PartitionsNow(client->get(), options.kafka.topics, within, status);
   if (!names) {
     return names.error();
   }

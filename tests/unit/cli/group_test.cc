@@ -24,7 +24,6 @@ using oncemq::testing::Command;
 using oncemq::testing::Eventually;
 using oncemq::testing::KafkaAdmin;
 using oncemq::testing::Process;
-using oncemq::testing::ReadAll;
 using oncemq::testing::SharedKafka;
 using oncemq::testing::TestProducer;
 using ::testing::HasSubstr;
@@ -168,10 +167,10 @@ TEST_F(GroupAgainstKafka, TwoMembersAndTheDeliveriesOfTheOneOnThisHost) {
   Process watch({.command = ShellLine("group status --watch --every 100ms -c " + Service(0))});
   EXPECT_TRUE(Eventually(30s,
                          [&] {
-                           return ReadAll(out_).find(" " + topic_ + " [1]: member rdkafka/") !=
-                                  std::string::npos;
+                           return oncemq::testing::ReadAll(out_).find(
+                                      " " + topic_ + " [1]: member rdkafka/") != std::string::npos;
                          }))
-      << ReadAll(out_) << ReadAll(err_);
+      << oncemq::testing::ReadAll(out_) << oncemq::testing::ReadAll(err_);
   EXPECT_EQ(kill(watch.pid(), SIGTERM), 0);
   watch.Wait(30s);
   Stop(first);
