@@ -29,6 +29,9 @@ class ReadyRuntime final : public Runtime {
     report.state.window_fails = window_fails;
     return report;
   }
+  Result<std::vector<FoundMessage>> FindOpen(std::string_view, milliseconds) const override {
+    return std::vector<FoundMessage>{};
+  }
   const std::string& guarantee() const override { return line_; }
 
   std::atomic<bool> window_fails{false};
