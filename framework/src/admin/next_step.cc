@@ -10,7 +10,7 @@ namespace {
 using nlohmann::ordered_json;
 
 std::string NextStepOfTrend(const PartitionReport& one) {
-  switch (one.trend) {
+  switch (one.measures.trend) {
     case LagTrend::kOk:
       return "nothing: it moves, or has no work";
     case LagTrend::kWarn:

@@ -113,7 +113,7 @@ void CommitFlight::Answered(PartitionId partition, uint64_t number, CommitReply 
     State& flight = partitions_[partition].flight;
     flight.unknown = reply == CommitReply::kUnknown;
     if (reply == CommitReply::kAcknowledged && flight.requested == number) {
-      poll_.commit_times.Observe(poll_.now - flight.requested_at);
+      poll_.times.commit.Observe(poll_.now - flight.requested_at);
     }
   }
   poll_.core.CommitAnswered(partition, number, reply, poll_.now);

@@ -37,15 +37,19 @@ struct PollParts {
   std::string owner;     // of the window's stores, as text
 };
 
+struct PollTimes {
+  LatencyHistogram handler;
+  LatencyHistogram retry_lateness;
+  LatencyHistogram commit;  // until the acknowledgement
+};
+
 struct PollState {
   const RuntimeOptions options;
   std::unique_ptr<Source> source;
   PollParts parts = {};
   Core core{options.core};
   StoreErrors errors = {};
-  LatencyHistogram handler_times = {};
-  LatencyHistogram retry_lateness = {};
-  LatencyHistogram commit_times = {};  // until their acknowledgement
+  PollTimes times = {};
   IdQuestions questions = {};
   // where the window keeps the history of commits
   std::optional<HistoryThread> history_thread = {};

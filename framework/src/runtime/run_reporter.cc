@@ -83,9 +83,9 @@ void RunReporter::Measure(RunReport& report) {
   for (size_t place = 0; place < kFencePlaces; place++) {
     report.measures.fence_refusals[place] += report.counts.fenced[place];
   }
-  report.measures.handler = poll_.handler_times.Snapshot();
-  report.measures.commit = poll_.commit_times.Snapshot();
-  report.measures.retry_lateness = poll_.retry_lateness.Snapshot();
+  report.measures.handler = poll_.times.handler.Snapshot();
+  report.measures.commit = poll_.times.commit.Snapshot();
+  report.measures.retry_lateness = poll_.times.retry_lateness.Snapshot();
   ParkedSource* const parked = poll_.source->parked();
   for (size_t i = 0; i < reported_.size(); i++) {
     PartitionMeasures& one = report.partitions[i].measures;
@@ -226,7 +226,7 @@ void RunReporter::NoteHoldups(RunReport& report) {
     const auto left = poll_.catch_up ? poll_.catch_up->LeftOf(id) : std::nullopt;
     holdups_.Note(id, left ? std::optional(left->at) : std::nullopt, report.partitions[i],
                   poll_.now);
-    report.partitions[i].trend = JudgeLag(id, report.partitions[i]);
+    report.partitions[i].measures.trend = JudgeLag(id, report.partitions[i]);
   }
   std::vector<OpenMessage> open = holdups_.ListOpen(poll_.now);
   if (!open.empty()) {

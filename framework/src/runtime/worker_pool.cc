@@ -110,7 +110,7 @@ JobPtr WorkerPool::Take(uint32_t most, bool here) {
   JobPtr job = std::move(next);
   idle_.pop_back();
   for (const microseconds late : job->batch.late) {
-    poll_.retry_lateness.Observe(late);
+    poll_.times.retry_lateness.Observe(late);
   }
   job->partition = job->batch.items.front().partition;
   job->assignment = partitions_[job->partition].assignments;
@@ -143,7 +143,8 @@ std::vector<JobPtr>& WorkerPool::TakeBack() {
     with_workers_ -= job->on_worker && !job->stood_in ? 1 : 0;
     job->stood_in = job->no_spare_logged = false;
     if (job->facts.size > 0) {
-      cost_ = 0.75 * cost_ + 0.25 * static_cast<double>(job->calls.total().count()) / job->facts.size;
+      cost_ =
+          0.75 * cost_ + 0.25 * static_cast<double>(job->calls.total().count()) / job->facts.size;
       job->facts.size = 0;
     }
   }

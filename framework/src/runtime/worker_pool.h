@@ -33,7 +33,7 @@ class WorkerPool {
   std::vector<JobPtr>& TakeBack();
   // The batch is settled.
   void Idle(JobPtr job) {
-    job->calls.MoveTo(poll_.handler_times);
+    job->calls.MoveTo(poll_.times.handler);
     idle_.push_back(std::move(job));
   }
 

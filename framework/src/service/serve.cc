@@ -37,10 +37,10 @@ Status CheckAdmin(const ServiceOptions& options) {
 std::string MetricsText(const ServiceOptions& options, const Runtime& runtime,
                         const LockDomain* locks) {
   const KafkaOptions& kafka = options.runtime.kafka;
-  std::string text = RunMetricsText(
-      runtime.Report(), {.group = kafka.group,
-                         .topics = kafka.topics,
-                         .by_partition = options.admin.metrics_by_partition});
+  std::string text =
+      RunMetricsText(runtime.Report(), {.group = kafka.group,
+                                        .topics = kafka.topics,
+                                        .by_partition = options.admin.metrics_by_partition});
   if (locks != nullptr) {
     MetricsWriter writer({.labels = {{"group", kafka.group}}});
     WriteLockMetrics(locks->counts(), "service", writer);

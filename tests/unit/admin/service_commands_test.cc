@@ -201,7 +201,7 @@ TEST_F(ServiceCommandsTest, ExplainPartitionSaysWhoHoldsItAndTheNextStep) {
                       .held_for = milliseconds(75'000),
                       .with = Holder::kLock};
   one.client = {"active", milliseconds(1'500), {}};
-  one.trend = LagTrend::kStall;
+  one.measures.trend = LagTrend::kStall;
   for (const json& number : {json(3), json("3")}) {
     const json out =
         Query("explain partition", {{"topic", "payments"}, {"partition", number}})["result"];

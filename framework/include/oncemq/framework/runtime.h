@@ -187,16 +187,6 @@ struct UnprotectedTime {
   std::optional<WallTime> until;  // nothing: it lasts, or another member has ended it
 };
 
-struct PartitionMeasures {
-  // The age of the lowest unfinished message, by its record. Without a record or its time it is the
-  // time since the last step of the partition.
-  std::optional<milliseconds> lag_time;
-  // Messages in its park topic. Nothing, if the topic is not read.
-  std::optional<int64_t> parked;
-  // Offsets left to read until its window is complete.
-  int64_t catch_up_left = 0;
-};
-
 // An open message of an asked id.
 struct FoundMessage {
   std::string topic;
@@ -214,6 +204,17 @@ enum class LagTrend : uint8_t {
   kRewind,  // a commit went back
 };
 std::string_view ToString(LagTrend trend);
+
+struct PartitionMeasures {
+  // The age of the lowest unfinished message, by its record. Without a record or its time it is the
+  // time since the last step of the partition.
+  std::optional<milliseconds> lag_time;
+  // Messages in its park topic. Nothing, if the topic is not read.
+  std::optional<int64_t> parked;
+  // Offsets left to read until its window is complete.
+  int64_t catch_up_left = 0;
+  LagTrend trend = LagTrend::kOk;
+};
 
 // How the Kafka client fares with a partition.
 struct ClientReport {
@@ -250,7 +251,6 @@ struct PartitionReport {
   std::optional<UnprotectedTime> unprotected = {};
   PartitionMeasures measures = {};
   ClientReport client = {};
-  LagTrend trend = LagTrend::kOk;
 };
 
 // A topic that no broker knows.
