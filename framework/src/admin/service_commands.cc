@@ -7,6 +7,7 @@
 
 #include "explain_commands.h"
 #include "holdups_json.h"
+#include "oncemq/base/bytes.h"
 #include "oncemq/base/store_login.h"
 #include "report_terms.h"
 #include "window_json.h"
