@@ -156,9 +156,9 @@ TEST_F(ParkAgainstKafka, AnIdIsExplainedWithItsParkedMessages) {
   const Ended parked = Run("explain id k1 -c " + service_);
   EXPECT_EQ(parked.code, 0) << parked.err;
   EXPECT_THAT(parked.out, HasSubstr("\nparked    " + topic_ + " [0] offset 1: "));
-  const auto json = nlohmann::json::parse(Run("explain id k1 --json -c " + service_).out);
-  EXPECT_EQ(json["park"][0]["offset"], 1);
-  EXPECT_EQ(json["park"][0]["parked"], true);
+  const auto explained = nlohmann::json::parse(Run("explain id k1 --json -c " + service_).out);
+  EXPECT_EQ(explained["park"][0]["offset"], 1);
+  EXPECT_EQ(explained["park"][0]["parked"], true);
   EXPECT_THAT(Run("explain id unknown -c " + service_).out, HasSubstr("\nparked    never\n"));
 }
 
