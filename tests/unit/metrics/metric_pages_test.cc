@@ -79,5 +79,16 @@ TEST(MetricPages, TheBoardHasAPanelForEachRowWithOne) {
   }
 }
 
+// An operator at night looks for the name on the page.
+TEST(MetricPages, TheGuideNamesEachPanelAndEachAlert) {
+  const std::string guide = InTree("docs/watching.md");
+  for (const MetricDef& metric : RunMetrics()) {
+    if (!metric.panel.query.empty()) {
+      EXPECT_THAT(guide, HasSubstr("*" + std::string(metric.panel.title) + "*"));
+    }
+    EXPECT_THAT(guide, HasSubstr(std::string(metric.alert.name)));
+  }
+}
+
 }  // namespace
 }  // namespace oncemq::testing
