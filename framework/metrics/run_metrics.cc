@@ -171,7 +171,7 @@ void WriteMeasures(const RunReport& report, MetricsWriter& writer) {
   const MetricDef& errors = RunMetric("oncemq_store_errors_total");
   writer.Set(errors, {"window"}, Number(report.window_errors));
   writer.Set(errors, {"journal"}, Number(report.journal_errors));
-  writer.Set(RunMetric("oncemq_store_up"), {}, of.store_fails ? 0 : 1);
+  writer.Set(RunMetric("oncemq_store_up"), {}, report.state.window_fails ? 0 : 1);
   writer.Set(RunMetric("oncemq_restored_total"), {}, Number(report.caught_up));
 }
 

@@ -88,7 +88,6 @@ void StoreErrors::Report(RunMeasures& measures) const {
   for (size_t place = 0; place < kFencePlaces; place++) {
     measures.fence_refusals[place] = fenced_[place].load(std::memory_order_relaxed);
   }
-  measures.store_fails = window_fails_.load(std::memory_order_relaxed);
 }
 
 void StoreErrors::WindowFailed(StoreCall call, size_t requests, const Error& error) {

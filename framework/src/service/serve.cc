@@ -34,13 +34,14 @@ Status CheckAdmin(const ServiceOptions& options) {
   return AdminSocket::CheckFree(options.admin);
 }
 
-std::string MetricsText(const ServiceOptions& options, const Runtime& runtime,
+std::string MetricsText(const ServiceOptions& options, const Runtime& runtime, Window* window,
                         const LockDomain* locks) {
   const KafkaOptions& kafka = options.runtime.kafka;
   std::string text =
       RunMetricsText(runtime.Report(), {.group = kafka.group,
                                         .topics = kafka.topics,
-                                        .by_partition = options.admin.metrics_by_partition});
+                                        .by_partition = options.admin.metrics_by_partition,
+                                        .window = window});
   if (locks != nullptr) {
     MetricsWriter writer({.labels = {{"group", kafka.group}}});
     WriteLockMetrics(locks->counts(), "service", writer);
@@ -60,8 +61,9 @@ Result<std::unique_ptr<AdminSocket>> OpenAdmin(const ServiceOptions& options,
                                            .window = window,
                                            .group = options.runtime.kafka.group,
                                            .guarantee = ExplainGuarantee(options),
-                                           .metrics = [&options, runtime, locks] {
-                                             return MetricsText(options, *runtime, locks.get());
+                                           .metrics = [&options, runtime, window, locks] {
+                                             return MetricsText(options, *runtime, window,
+                                                                locks.get());
                                            }});
 }
 

@@ -57,12 +57,12 @@ TEST_F(StoreErrorsTest, EachCallHasItsTimeAndTheLastOneTellsWhetherTheStoreIsUp)
     const LatencySnapshot times = measures().store[static_cast<size_t>(call)];
     return std::accumulate(times.counts.begin(), times.counts.end(), uint64_t{0});
   };
-  EXPECT_FALSE(measures().store_fails);
+  EXPECT_FALSE(errors.window_fails());
   EXPECT_TRUE(Call(errors, StoreCall::kClaim, Status()));
   EXPECT_FALSE(Call(errors, StoreCall::kClaim, Error{Code::kFull, Effect::kNone, "no room"}));
-  EXPECT_TRUE(measures().store_fails);
+  EXPECT_TRUE(errors.window_fails());
   EXPECT_TRUE(Call(errors, StoreCall::kComplete, Status()));
-  EXPECT_FALSE(measures().store_fails);
+  EXPECT_FALSE(errors.window_fails());
   EXPECT_EQ(calls(StoreCall::kClaim), 2U);
   EXPECT_EQ(calls(StoreCall::kComplete), 1U);
   errors.Window(StoreCall::kPark, 1, microseconds(3'000), Status());

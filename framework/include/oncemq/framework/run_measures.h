@@ -47,7 +47,6 @@ struct RunMeasures {
   LatencySnapshot retry_lateness;  // from the end of a pause to the next batch of the key
   std::array<LatencySnapshot, kStoreCalls> store{};
   std::array<int64_t, kFencePlaces> fence_refusals{};
-  bool store_fails = false;  // the last call of the window has failed
 };
 
 }  // namespace oncemq
