@@ -96,7 +96,7 @@ void WriteCounts(std::string_view topic, const DeliveryCounts& of, MetricsWriter
 }
 
 // Those of another owner are not known here, but for the time without ids.
-void WritePartition(const PartitionReport& one, microseconds wall, MetricsWriter& writer) {
+void WritePartition(const PartitionReport& one, MetricsWriter& writer) {
   const std::string number = std::to_string(one.partition);
   const auto set = [&](const MetricDef& metric, double value) {
     writer.Set(metric, {one.topic, number}, value);
@@ -141,12 +141,8 @@ void WritePartition(const PartitionReport& one, microseconds wall, MetricsWriter
   }
   const bool unprotected = one.unprotected && !one.unprotected->until;
   set(RunMetric("oncemq_unprotected"), unprotected);
-  const microseconds lasted =
-      one.unprotected
-          ? (one.unprotected->until ? microseconds(one.unprotected->until->micros) : wall) -
-                microseconds(one.unprotected->since.micros)
-          : microseconds(0);
-  set(RunMetric("oncemq_unprotected_seconds"), Seconds(lasted));
+  set(RunMetric("oncemq_unprotected_seconds"),
+      one.unprotected ? Seconds(one.unprotected->lasted) : 0);
   for (const std::string_view state : kFetchStates) {
     if (!one.client.fetch_state.empty()) {
       writer.Set(RunMetric("oncemq_client_fetch_state"), {one.topic, number, state},
@@ -213,9 +209,8 @@ std::string RunMetricsText(const RunReport& report, const RunMetricsOptions& opt
   for (const auto& [topic, counts] : topics) {
     WriteCounts(topic, counts, writer);
   }
-  const microseconds wall(SystemClock::Instance().Wall().micros);
   for (const PartitionReport& one : report.partitions) {
-    WritePartition(one, wall, writer);
+    WritePartition(one, writer);
   }
   WriteMeasures(report, writer);
   if (options.window != nullptr) {

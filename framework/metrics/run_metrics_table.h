@@ -225,25 +225,25 @@ inline constexpr std::array kRunMetrics = {
               .help = "Refusals of an owner, or of the holder of a claim, because there is a later "
                       "one.",
               .labels = {"place"}},
+    MetricDef{.name = "oncemq_unprotected",
+              .help = "1 while the window lacks ids that it has lost.",
+              .labels = {"topic", "partition"},
+              .fold = MetricFold::kMax,
+              .panel = {.title = "Unprotected partitions",
+                        .query = "sum by (topic) (oncemq_unprotected{group=\"$group\"})",
+                        .legend = "{{topic}}"}},
     MetricDef{
-        .name = "oncemq_unprotected",
-        .help = "1 while the window lacks ids that it has lost.",
+        .name = "oncemq_unprotected_seconds",
+        .help = "How long the last such time has lasted, or lasts.",
         .labels = {"topic", "partition"},
         .fold = MetricFold::kMax,
-        .panel = {.title = "Unprotected partitions",
-                  .query = "sum by (topic) (oncemq_unprotected{group=\"$group\"})",
-                  .legend = "{{topic}}"},
-        .alert = {.name = "OncemqUnprotected",
-                  .when = "oncemq_unprotected == 1",
+        .alert = {.name = "OncemqUnprotected",  // also after a time between two scrapes
+                  .when = "changes(oncemq_unprotected_seconds[15m]) > 0",
                   .lasts = "0s",
                   .severity = "page",
-                  .summary = "the window of {{ $labels.topic }}/{{ $labels.partition }} lacks "
-                             "ids, so copies may run again",
+                  .summary = "the window of {{ $labels.topic }}/{{ $labels.partition }} lacked "
+                             "ids, so copies may have run again",
                   .next = "Find out why its store has lost them. The log gives them back."}},
-    MetricDef{.name = "oncemq_unprotected_seconds",
-              .help = "How long the last such time has lasted.",
-              .labels = {"topic", "partition"},
-              .fold = MetricFold::kMax},
 
     // --- times
     MetricDef{.name = "oncemq_handler_seconds",

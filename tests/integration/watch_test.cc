@@ -153,9 +153,10 @@ class Watch : public ::testing::Test {
   }
   // The alert comes, alone, and goes once the situation is over.
   void ExpectAlert(const std::string& name, const std::function<void()>& end) {
-    EXPECT_TRUE(Eventually(seconds(60), [&] { return !prometheus_->Firing().empty(); })) << name;
+    EXPECT_TRUE(Eventually(seconds(60), [&] { return prometheus_->Firing().contains(name); }))
+        << name << FileText(services_.back()->log);
     SleepFor(seconds(4));
-    EXPECT_THAT(prometheus_->Firing(), ElementsAre(name)) << FileText(services_.back()->log);
+    EXPECT_THAT(prometheus_->Firing(), ElementsAre(name));
     end();
     EXPECT_TRUE(Eventually(seconds(60), [&] { return prometheus_->Firing().empty(); }))
         << name << " stays";
@@ -237,6 +238,9 @@ TEST_F(Watch, ScrapedCountersBalanceWithTheLedgerThroughAStorm) {
   size_t queries = 0;
   for (const auto& panel : board["panels"]) {
     for (const auto& target : panel["targets"]) {
+      if (target["expr"].get<std::string>().starts_with("sum by (instance) (oncemq_window_")) {
+        continue;  // of windows on disk
+      }
       std::string query = Replaced(target["expr"], "\\$group", topic_.c_str());
       query = Replaced(std::move(query), "\\$__rate_interval", "10s");
       EXPECT_THAT(prometheus_->Query(query), Not(IsEmpty())) << query;

@@ -100,7 +100,8 @@ std::vector<PrometheusSample> PrometheusServer::Query(const std::string& express
 
 std::set<std::string> PrometheusServer::Firing() const {
   std::set<std::string> names;
-  for (const auto& alert : nlohmann::json::parse(Get("/api/v1/alerts"))["data"]["alerts"]) {
+  const auto answer = nlohmann::json::parse(Get("/api/v1/alerts"));
+  for (const auto& alert : answer["data"]["alerts"]) {
     if (alert["state"] == "firing") {
       names.insert(alert["labels"]["alertname"]);
     }

@@ -189,7 +189,10 @@ void RunReporter::ReportPartitions(RunReport& report) {
     PartitionName name = poll_.source->Name(id);
     PartitionReport one{std::move(name.topic), name.partition, poll_.core.Status(id), owned.source};
     if (const auto& missing_ids = owned.missing_ids) {
-      one.unprotected = UnprotectedTime{poll_.WallAt(missing_ids->since), std::nullopt};
+      one.unprotected =
+          UnprotectedTime{.since = poll_.WallAt(missing_ids->since),
+                          .until = std::nullopt,
+                          .lasted = missing_ids->until.value_or(poll_.now) - missing_ids->since};
       if (missing_ids->until) {
         one.unprotected->until = poll_.WallAt(*missing_ids->until);
       }

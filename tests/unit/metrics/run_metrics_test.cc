@@ -37,7 +37,7 @@ RunReport FullReport() {
   held.measures.parked = 7;
   held.oldest = HeldBy{.message = {.offset = 40, .state = OpenState::kRetrying, .attempt = 9},
                        .held_for = milliseconds(4'000)};
-  held.unprotected = UnprotectedTime{{1'000'000}, WallTime{3'500'000}};
+  held.unprotected = UnprotectedTime{{1'000'000}, WallTime{3'500'000}, microseconds(2'500'000)};
   held.client.fetch_state = "active";
   PartitionReport waits{.topic = "payments", .partition = 4, .begun = false};
   waits.waiting = "connection refused";

@@ -185,6 +185,7 @@ struct HeldBy {
 struct UnprotectedTime {
   WallTime since;
   std::optional<WallTime> until;  // nothing: it lasts, or another member has ended it
+  microseconds lasted{0};         // until then, or until the report
 };
 
 // An open message of an asked id.
