@@ -2,7 +2,7 @@
 #include "explain_commands.h"
 
 #include <algorithm>
-#include <charconv>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -27,34 +27,17 @@ struct PlaceName {
   int32_t partition = 0;
 };
 
-// A number, or its digits as in the query of an address.
-std::optional<int32_t> PartitionIn(const json& value) {
-  if (value.is_number_integer()) {
-    const auto number = value.get<int64_t>();
-    return number >= 0 && number <= INT32_MAX ? std::optional(static_cast<int32_t>(number))
-                                              : std::nullopt;
-  }
-  if (!value.is_string()) {
-    return std::nullopt;
-  }
-  const auto& digits = value.get_ref<const std::string&>();
-  int32_t number = -1;
-  const char* const last = digits.data() + digits.size();
-  const auto [end, error] = std::from_chars(digits.data(), last, number);
-  return error == std::errc() && end == last && number >= 0 ? std::optional(number) : std::nullopt;
-}
-
 Result<PlaceName> PlaceIn(const json& arguments) {
   const auto topic = arguments.find("topic");
   const auto partition = arguments.find("partition");
-  const bool both = arguments.size() == 2 && topic != arguments.end() &&
-                    partition != arguments.end() && topic->is_string();
-  const auto number = both ? PartitionIn(*partition) : std::nullopt;
-  if (!number) {
+  const bool both =
+      arguments.size() == 2 && topic != arguments.end() && partition != arguments.end();
+  const auto number = both ? ParseDecimal(partition->get_ref<const std::string&>()) : std::nullopt;
+  if (!number || *number < 0 || *number > INT32_MAX) {
     return Error{Code::kInvalid, Effect::kNone,
                  "say which partition: its `topic`, and its number in `partition`"};
   }
-  return PlaceName{topic->get<std::string>(), *number};
+  return PlaceName{topic->get<std::string>(), static_cast<int32_t>(*number)};
 }
 
 bool IsOwned(const PartitionReport& one) {
