@@ -84,7 +84,7 @@ int ExplainFile(const std::string& config, bool json) {
 }
 
 int ExplainRunning(const ServiceTarget& target, bool json) {
-  const ServiceAnswer reply = QueryService(target, {.command = "guarantee"});
+  const ServiceAnswer reply = QueryService(target, {.command = "explain guarantee"});
   if (reply.code != kExitDone) {
     return reply.code;
   }

@@ -36,7 +36,7 @@ double Number(int64_t value) {
 void WriteProcess(const RunReport& report, MetricsWriter& writer) {
   int64_t assigned = 0;
   for (const PartitionReport& one : report.partitions) {
-    assigned += one.status.phase == PartitionPhase::kNone && one.begun ? 0 : 1;
+    assigned += one.owned() ? 1 : 0;
   }
   writer.Set(RunMetric("oncemq_build_info"), {ONCEMQ_VERSION}, 1);
   writer.Set(RunMetric("oncemq_report_age_seconds"), {}, Seconds(report.age));
@@ -129,9 +129,11 @@ void WritePartition(const PartitionReport& one, MetricsWriter& writer) {
   if (one.measures.lag_time) {
     set(RunMetric("oncemq_lag_seconds"), Seconds(*one.measures.lag_time));
   }
-  if (status.phase == PartitionPhase::kNone && one.begun && one.waiting.empty() &&
-      one.stopped.empty()) {
+  if (!one.owned()) {
     return;
+  }
+  if (one.client.answer_ago) {
+    set(RunMetric("oncemq_client_silent_seconds"), Seconds(*one.client.answer_ago));
   }
   set(RunMetric("oncemq_frontier_age_seconds"), one.oldest ? Seconds(one.oldest->held_for) : 0);
   set(RunMetric("oncemq_head_attempts"), one.oldest ? one.oldest->message.attempt : 0);

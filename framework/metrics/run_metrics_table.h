@@ -12,11 +12,11 @@ inline constexpr std::array kRunMetrics = {
     // --- the process
     MetricDef{.name = "oncemq_build_info", .help = "Always 1.", .labels = {"version"}},
     MetricDef{.name = "oncemq_report_age_seconds",
-              .help = "Time since the poll thread has reported. Above 30 s it hangs.",
+              .help = "Time since the poll thread has reported. Above 60 s /livez fails.",
               .fold = MetricFold::kMax,
               .alert = {.name = "OncemqPollThreadHangs",
-                        .when = "oncemq_report_age_seconds > 30",
-                        .lasts = "1m",
+                        .when = "oncemq_report_age_seconds > 15",
+                        .lasts = "30s",
                         .severity = "page",
                         .summary = "the poll thread of a member of {{ $labels.group }} hangs",
                         .next = "Take a stack of all threads, then restart the member."}},
@@ -106,7 +106,18 @@ inline constexpr std::array kRunMetrics = {
               .labels = {"topic", "partition"},
               .panel = {.title = "Lag in messages",
                         .query = "sum by (topic) (oncemq_lag_messages{group=\"$group\"})",
-                        .legend = "{{topic}}"}},
+                        .legend = "{{topic}}"},
+              // One partition alone: its leader is away, or its window is not completed.
+              .alert = {.name = "OncemqWaits",
+                        .when = "oncemq_lag_messages > 0 and on (group, topic, partition) "
+                                "oncemq_held{reason=~\"broker|store|commit\"} == 1 unless on "
+                                "(group, instance) (oncemq_store_up == 0 or "
+                                "oncemq_unreached_seconds > 60)",
+                        .lasts = "10m",
+                        .severity = "page",
+                        .summary = "{{ $labels.topic }}/{{ $labels.partition }} waits for its "
+                                   "broker or its store, though these answer",
+                        .next = "Ask for its holder with `oncemq explain partition`."}},
     MetricDef{.name = "oncemq_lag_seconds",
               .help = "Age of the lowest unfinished message, by the time of its record.",
               .labels = {"topic", "partition"},
@@ -298,6 +309,10 @@ inline constexpr std::array kRunMetrics = {
     MetricDef{.name = "oncemq_restored_total",
               .kind = MetricKind::kCounter,
               .help = "Ids that the log has given back to the window."},
+    MetricDef{.name = "oncemq_client_silent_seconds",
+              .help = "Time since the Kafka client has heard from the broker of the partition.",
+              .labels = {"topic", "partition"},
+              .fold = MetricFold::kMax},
     MetricDef{.name = "oncemq_client_fetch_state",
               .help = "1 for the state of the client's fetcher of the partition.",
               .labels = {"topic", "partition", "state"},

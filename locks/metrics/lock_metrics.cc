@@ -20,11 +20,12 @@ constexpr std::array kLockMetrics = {
               .help = "Leases lost before their release.",
               .labels = {"domain", "why"},
               .alert = {.name = "OncemqLeasesLost",
-                        .when = "sum by (domain, why) (increase(oncemq_lock_losses_total"
+                        .when = "sum by (group, instance, domain, why) (increase(oncemq_lock_losses_total"
                                 "{why!=\"closed\"}[15m])) > 0",
                         .lasts = "0s",
                         .severity = "ticket",
-                        .summary = "leases of {{ $labels.domain }} were lost: {{ $labels.why }}",
+                        .summary = "leases of {{ $labels.domain }} were lost on {{ $labels.instance }}: "
+                                   "{{ $labels.why }}",
                         .next = "Look at the lock store, and at pauses of the process."}},
 };
 

@@ -40,10 +40,6 @@ Result<PlaceName> PlaceIn(const json& arguments) {
   return PlaceName{topic->get<std::string>(), static_cast<int32_t>(*number)};
 }
 
-bool IsOwned(const PartitionReport& one) {
-  return one.status.phase != PartitionPhase::kNone || !one.waiting.empty() || !one.stopped.empty();
-}
-
 const PartitionReport* Find(const RunReport& report, const PlaceName& name) {
   const auto found = std::ranges::find_if(report.partitions, [&](const PartitionReport& one) {
     return one.topic == name.topic && one.partition == name.partition;
@@ -56,7 +52,7 @@ ordered_json MillisOrNull(std::optional<milliseconds> time) {
 }
 
 ordered_json PlaceAsJson(const PlaceName& name, const PartitionReport* one) {
-  const bool owned = one != nullptr && IsOwned(*one);
+  const bool owned = one != nullptr && one->owned();
   return {{"topic", name.topic},
           {"partition", name.partition},
           {"owned", owned},
@@ -71,7 +67,7 @@ Result<ordered_json> ExplainPartition(const AdminSubject& subject, const json& a
   const RunReport report = subject.runtime->Report();
   const PartitionReport* const one = Find(report, *name);
   ordered_json out = PlaceAsJson(*name, one);
-  if (one == nullptr || !IsOwned(*one)) {
+  if (one == nullptr || !one->owned()) {
     out["next"] = kAskItsOwner;
     return out;
   }

@@ -34,12 +34,10 @@ ordered_json HeldByAsJson(const HeldBy& held) {
 std::optional<int64_t> LagOfAll(const RunReport& report) {
   std::optional<int64_t> sum;
   for (const PartitionReport& one : report.partitions) {
-    const bool ours =
-        one.status.phase != PartitionPhase::kNone || !one.waiting.empty() || !one.stopped.empty();
-    if (ours && !one.lag) {
+    if (one.owned() && !one.lag) {
       return std::nullopt;
     }
-    if (ours) {
+    if (one.owned()) {
       sum = sum.value_or(0) + *one.lag;
     }
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands that every running service answers: "status", "guarantee", "window show".
+// The commands that every running service answers: "status", "explain guarantee", "window show".
 // docs/formats.md has their arguments and results.
 //
 // Thread safety: as AdminCommands; the runtime and the window answer on any thread.

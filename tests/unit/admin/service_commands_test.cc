@@ -178,14 +178,14 @@ TEST_F(ServiceCommandsTest, StatusOfFourThousandPartitionsFitsIntoAnAnswer) {
 
 TEST_F(ServiceCommandsTest, AnArgumentThatACommandDoesNotKnowIsRefused) {
   EXPECT_EQ(Query("status", {{"verbose", true}})["error"], "the command takes no arguments");
-  EXPECT_EQ(Query("guarantee", {{"verbose", true}})["error"], "the command takes no arguments");
+  EXPECT_EQ(Query("explain guarantee", {{"verbose", true}})["error"], "the command takes no arguments");
 }
 
 TEST_F(ServiceCommandsTest, GuaranteeIsTheTextOfTheServiceOrTheLineOfItsRuntime) {
-  EXPECT_EQ(Query("guarantee")["text"], "guarded: once per id\n");
+  EXPECT_EQ(Query("explain guarantee")["text"], "guarded: once per id\n");
   guarantee_ = "Guarantee of group `shop`: ...\n";
-  EXPECT_EQ(Query("guarantee")["text"], guarantee_);
-  EXPECT_EQ(Query("guarantee")["line"], "guarded: once per id");
+  EXPECT_EQ(Query("explain guarantee")["text"], guarantee_);
+  EXPECT_EQ(Query("explain guarantee")["line"], "guarded: once per id");
 }
 
 TEST_F(ServiceCommandsTest, ExplainPartitionSaysWhoHoldsItAndTheNextStep) {

@@ -38,7 +38,7 @@ RunReport FullReport() {
   held.oldest = HeldBy{.message = {.offset = 40, .state = OpenState::kRetrying, .attempt = 9},
                        .held_for = milliseconds(4'000)};
   held.unprotected = UnprotectedTime{{1'000'000}, WallTime{3'500'000}, microseconds(2'500'000)};
-  held.client.fetch_state = "active";
+  held.client = {.fetch_state = "active", .answer_ago = milliseconds(2'000)};
   PartitionReport waits{.topic = "payments", .partition = 4, .begun = false};
   waits.waiting = "connection refused";
   waits.waits_for = Holder::kStore;
@@ -149,6 +149,7 @@ TEST(RunMetrics, APartitionHasItsNumbersAndOneHolder) {
   EXPECT_THAT(text, HasSubstr("oncemq_held" + of + ",reason=\"store\"} 0\n"));
   EXPECT_THAT(text, HasSubstr("oncemq_held{group=\"g\",topic=\"payments\",partition=\"4\","
                               "reason=\"store\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("oncemq_client_silent_seconds" + of + "} 2\n"));
   EXPECT_THAT(text, HasSubstr("oncemq_client_fetch_state" + of + ",state=\"active\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("oncemq_client_fetch_state" + of + ",state=\"none\"} 0\n"));
 }

@@ -251,6 +251,11 @@ struct PartitionReport {
   // The last one that this member has seen.
   std::optional<UnprotectedTime> unprotected = {};
   PartitionMeasures measures = {};
+
+  // Whether this member has it now.
+  bool owned() const {
+    return status.phase != PartitionPhase::kNone || !waiting.empty() || !stopped.empty();
+  }
   ClientReport client = {};
 };
 
