@@ -15,18 +15,19 @@ constexpr std::array kLockMetrics = {
               .kind = MetricKind::kHistogram,
               .help = "Time to a grant.",
               .labels = {"domain"}},
-    MetricDef{.name = "oncemq_lock_losses_total",
-              .kind = MetricKind::kCounter,
-              .help = "Leases lost before their release.",
-              .labels = {"domain", "why"},
-              .alert = {.name = "OncemqLeasesLost",
-                        .when = "sum by (group, instance, domain, why) (increase(oncemq_lock_losses_total"
-                                "{why!=\"closed\"}[15m])) > 0",
-                        .lasts = "0s",
-                        .severity = "ticket",
-                        .summary = "leases of {{ $labels.domain }} were lost on {{ $labels.instance }}: "
-                                   "{{ $labels.why }}",
-                        .next = "Look at the lock store, and at pauses of the process."}},
+    MetricDef{
+        .name = "oncemq_lock_losses_total",
+        .kind = MetricKind::kCounter,
+        .help = "Leases lost before their release.",
+        .labels = {"domain", "why"},
+        .alert = {.name = "OncemqLeasesLost",
+                  .when = "sum by (group, instance, domain, why) (increase(oncemq_lock_losses_total"
+                          "{why!=\"closed\"}[15m])) > 0",
+                  .lasts = "0s",
+                  .severity = "ticket",
+                  .summary = "leases of {{ $labels.domain }} were lost on {{ $labels.instance }}: "
+                             "{{ $labels.why }}",
+                  .next = "Look at the lock store, and at pauses of the process."}},
 };
 
 consteval const MetricDef& LockMetric(std::string_view name) {

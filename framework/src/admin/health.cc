@@ -19,6 +19,9 @@ bool WaitsToBegin(const PartitionReport& partition) {
 }
 
 std::string WhyNotReady(const RunReport& report) {
+  if (!report.state.starting.empty()) {
+    return report.state.starting;
+  }
   if (report.state.stopping || !report.error.empty()) {
     return "it is stopping" + (report.error.empty() ? "" : ": " + report.error);
   }

@@ -133,7 +133,8 @@ void AddServiceCommands(AdminCommands& commands, const AdminSubject& subject) {
                   return StatusOf(subject);
                 }});
   commands.Add(
-      {.name = "explain guarantee", .run = [subject](const json& arguments) -> Result<ordered_json> {
+      {.name = "explain guarantee",
+       .run = [subject](const json& arguments) -> Result<ordered_json> {
          if (const Status none = TakesNothing(arguments); !none) {
            return none.error();
          }

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "exit_code.h"
@@ -17,6 +18,7 @@
 #include "oncemq/locks/lock_metrics.h"
 #include "report.h"
 #include "service_window.h"
+#include "start_watch.h"
 
 namespace oncemq {
 namespace {
@@ -86,8 +88,8 @@ Result<std::unique_ptr<Window>> OpenWindow(const ServiceOptions& options,
 // As a broker that is not reached: a store that does not answer is asked until it does, or until
 // the stop. Then the answer is its outage.
 template <class Open>
-auto AwaitStore(const std::string& store, const std::stop_token& stop, const Open& open)
-    -> decltype(open()) {
+auto AwaitStore(const std::string& store, const std::stop_token& stop, StartWatch& watch,
+                bool window, const Open& open) -> decltype(open()) {
   const BootTime began = BootNow();
   BootTime say_at = began;
   for (;;) {
@@ -100,6 +102,7 @@ auto AwaitStore(const std::string& store, const std::stop_token& stop, const Ope
     if (opened || !MayPass(opened.error()) || stop.stop_requested()) {
       return opened;
     }
+    watch.Waits(store, opened.error(), window);
     if (now >= say_at) {
       const bool refused = opened.error().code == Code::kRefused;
       Log(LogLevel::kWarn, "oncemq",
@@ -151,12 +154,13 @@ int RunOpened(const ServiceOptions& options, const ServeRequest& request, StopSi
   if (const Status free = CheckAdmin(options); !free) {
     return Refuse(options, free.error());
   }
-  const auto window = AwaitStore("the store of the window", signals.token(),
-                                 [&] { return OpenWindow(options, request); });
+  std::optional<StartWatch> watch(options);
+  const auto window = AwaitStore("the store of the window", signals.token(), *watch,
+                                 /*window=*/true, [&] { return OpenWindow(options, request); });
   if (!window) {
     return NotOpened(options, request, window.error(), signals.received());
   }
-  auto locks = AwaitStore("the store of the locks", signals.token(),
+  auto locks = AwaitStore("the store of the locks", signals.token(), *watch, /*window=*/false,
                           [&] { return OpenDomain(options, request.open_locks); });
   if (!locks) {
     return NotOpened(options, request, locks.error(), signals.received());
@@ -168,6 +172,7 @@ int RunOpened(const ServiceOptions& options, const ServeRequest& request, StopSi
   if (!runtime) {
     return Refuse(options, runtime.error());
   }
+  watch.reset();
   auto admin = OpenAdmin(options, runtime->get(), window->get(), domain);
   if (!admin) {
     return Refuse(options, admin.error());

@@ -178,7 +178,8 @@ TEST_F(ServiceCommandsTest, StatusOfFourThousandPartitionsFitsIntoAnAnswer) {
 
 TEST_F(ServiceCommandsTest, AnArgumentThatACommandDoesNotKnowIsRefused) {
   EXPECT_EQ(Query("status", {{"verbose", true}})["error"], "the command takes no arguments");
-  EXPECT_EQ(Query("explain guarantee", {{"verbose", true}})["error"], "the command takes no arguments");
+  EXPECT_EQ(Query("explain guarantee", {{"verbose", true}})["error"],
+            "the command takes no arguments");
 }
 
 TEST_F(ServiceCommandsTest, GuaranteeIsTheTextOfTheServiceOrTheLineOfItsRuntime) {

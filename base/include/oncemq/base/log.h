@@ -53,8 +53,8 @@ bool LogEnabled(LogLevel level);
 void Log(LogLevel level, std::string_view area, std::string_view text,
          std::initializer_list<LogField> fields = {});
 
-// A field of all lines of this thread, as long as the scope lives and has no inner one. Its value is asked for by a
-// line, so it costs nothing without one. An empty value leaves the field out.
+// A field of all lines of this thread, as long as the scope lives and has no inner one. A line asks
+// for its value, so it costs nothing without one. An empty value leaves the field out.
 class LogScope {
  public:
   using Value = std::string_view (*)(const void* subject);

@@ -269,6 +269,7 @@ struct RunState {
   bool joined = false;  // the group has assigned partitions to this member, perhaps none
   bool stopping = false;
   bool window_fails = false;  // its last call has failed
+  std::string starting = {};  // reason for a start without a runtime
 };
 
 struct RunReport {
