@@ -90,7 +90,8 @@ inline constexpr std::array kRunMetrics = {
                       "sum by (topic) (increase(oncemq_uncertain_total{group=\"$group\"}[1h]))",
                   .legend = "{{topic}}"},
         .alert = {.name = "OncemqUncertain",
-                  .when = "increase(oncemq_uncertain_total[15m]) > 0",
+                  .when = "increase(oncemq_uncertain_total[15m]) > 0 or "
+                          "(oncemq_uncertain_total > 0 unless oncemq_uncertain_total offset 15m)",
                   .lasts = "0s",
                   .severity = "ticket",
                   .summary = "calls for {{ $labels.topic }} may have had their effect twice",
@@ -101,23 +102,23 @@ inline constexpr std::array kRunMetrics = {
               .labels = {"topic", "partition"}},
 
     // --- lag
-    MetricDef{.name = "oncemq_lag_messages",
-              .help = "Offsets from the lowest unfinished one to the end of the log.",
-              .labels = {"topic", "partition"},
-              .panel = {.title = "Lag in messages",
-                        .query = "sum by (topic) (oncemq_lag_messages{group=\"$group\"})",
-                        .legend = "{{topic}}"},
-              // One partition alone: its leader is away, or its window is not completed.
-              .alert = {.name = "OncemqWaits",
-                        .when = "oncemq_lag_messages > 0 and on (group, topic, partition) "
-                                "oncemq_held{reason=~\"broker|store|commit\"} == 1 unless on "
-                                "(group, instance) (oncemq_store_up == 0 or "
-                                "oncemq_unreached_seconds > 60)",
-                        .lasts = "10m",
-                        .severity = "page",
-                        .summary = "{{ $labels.topic }}/{{ $labels.partition }} waits for its "
-                                   "broker or its store, though these answer",
-                        .next = "Ask for its holder with `oncemq explain partition`."}},
+    MetricDef{
+        .name = "oncemq_lag_messages",
+        .help = "Offsets from the lowest unfinished one to the end of the log.",
+        .labels = {"topic", "partition"},
+        .panel = {.title = "Lag in messages",
+                  .query = "sum by (topic) (oncemq_lag_messages{group=\"$group\"})",
+                  .legend = "{{topic}}"},
+        // One partition alone: its leader is away, or its commits are refused.
+        .alert = {.name = "OncemqWaits",
+                  .when = "oncemq_held{reason=~\"broker|store|commit\"} == 1 unless on "
+                          "(group, instance) (oncemq_store_up == 0 or "
+                          "oncemq_unreached_seconds > 60)",
+                  .lasts = "10m",
+                  .severity = "page",
+                  .summary = "{{ $labels.topic }}/{{ $labels.partition }} waits for its "
+                             "broker or its store, though these answer",
+                  .next = "Ask for its holder with `oncemq explain partition`."}},
     MetricDef{.name = "oncemq_lag_seconds",
               .help = "Age of the lowest unfinished message, by the time of its record.",
               .labels = {"topic", "partition"},
@@ -144,7 +145,8 @@ inline constexpr std::array kRunMetrics = {
                         .unit = "s"},
               .alert = {.name = "OncemqHeld",
                         .when = "oncemq_frontier_age_seconds > 300 unless on (group, topic, "
-                                "partition) (oncemq_head_attempts > 5 or "
+                                "partition) ((oncemq_head_attempts > 5 and on (group, topic) "
+                                "increase(oncemq_retries_total{class=\"transient\"}[10m]) > 0) or "
                                 "oncemq_held{reason=~\"store|broker|stopped\"} == 1)",
                         .lasts = "1m",
                         .severity = "page",
@@ -180,17 +182,20 @@ inline constexpr std::array kRunMetrics = {
                         .severity = "page",
                         .summary = "{{ $labels.topic }}/{{ $labels.partition }} is stopped",
                         .next = "Read the reason with `oncemq explain partition`."}},
-    MetricDef{.name = "oncemq_head_attempts",
-              .help = "Calls for the message that holds up the partition. 0 without one.",
-              .labels = {"topic", "partition"},
-              .fold = MetricFold::kMax,
-              .alert = {.name = "OncemqPoison",
-                        .when = "oncemq_head_attempts > 5",
-                        .lasts = "2m",
-                        .severity = "page",
-                        .summary = "a message of {{ $labels.topic }}/{{ $labels.partition }} fails "
-                                   "again and again",
-                        .next = "Find it with `oncemq explain partition`, then mend the handler."}},
+    MetricDef{
+        .name = "oncemq_head_attempts",
+        .help = "Calls for the message that holds up the partition. 0 without one.",
+        .labels = {"topic", "partition"},
+        .fold = MetricFold::kMax,
+        .alert = {.name = "OncemqPoison",
+                  // A retry with not_done waits for a dependency, and is no fault of its message.
+                  .when = "oncemq_head_attempts > 5 and on (group, topic) "
+                          "increase(oncemq_retries_total{class=\"transient\"}[10m]) > 0",
+                  .lasts = "2m",
+                  .severity = "page",
+                  .summary = "a message of {{ $labels.topic }}/{{ $labels.partition }} fails "
+                             "again and again",
+                  .next = "Find it with `oncemq explain partition`, then mend the handler."}},
     MetricDef{
         .name = "oncemq_retries_total",
         .kind = MetricKind::kCounter,
@@ -220,9 +225,10 @@ inline constexpr std::array kRunMetrics = {
               .help = "Messages parked, without those of a redrive.",
               .labels = {"topic", "why"},
               .alert = {.name = "OncemqParked",
-                        .when = "sum by (group, topic) "
+                        .when = "count by (group, topic) "
                                 "(increase(oncemq_parked_total{why=~\"handler|uncalled|conflict\"}"
-                                "[15m])) > 0",
+                                "[15m]) > 0 or (oncemq_parked_total{why=~\"handler|uncalled|"
+                                "conflict\"} > 0 unless oncemq_parked_total offset 15m))",
                         .lasts = "0s",
                         .severity = "ticket",
                         .summary = "messages of {{ $labels.topic }} were parked",
@@ -248,13 +254,16 @@ inline constexpr std::array kRunMetrics = {
         .help = "How long the last such time has lasted, or lasts.",
         .labels = {"topic", "partition"},
         .fold = MetricFold::kMax,
-        .alert = {.name = "OncemqUnprotected",  // also after a time between two scrapes
-                  .when = "changes(oncemq_unprotected_seconds[15m]) > 0",
-                  .lasts = "0s",
-                  .severity = "page",
-                  .summary = "the window of {{ $labels.topic }}/{{ $labels.partition }} lacked "
-                             "ids, so copies may have run again",
-                  .next = "Find out why its store has lost them. The log gives them back."}},
+        .alert =
+            {.name = "OncemqUnprotected",  // also after a time between two scrapes
+             .when =
+                 "changes(oncemq_unprotected_seconds[15m]) > 0 or (oncemq_unprotected_seconds > 0 "
+                 "unless oncemq_unprotected_seconds offset 15m)",
+             .lasts = "0s",
+             .severity = "page",
+             .summary = "the window of {{ $labels.topic }}/{{ $labels.partition }} lacked "
+                        "ids, so copies may have run again",
+             .next = "Find out why its store has lost them. The log gives them back."}},
 
     // --- times
     MetricDef{.name = "oncemq_handler_seconds",

@@ -48,6 +48,7 @@ std::string QuickRules() {
   rules = Replaced(rules, "for: (5m|10m)", "for: 5s");
   rules = Replaced(rules, "for: [12]m", "for: 3s");
   rules = Replaced(rules, "\\[15m\\]", "[10s]");
+  rules = Replaced(rules, "offset 15m", "offset 10s");
   rules = Replaced(rules, "> 300", "> 8");
   return Replaced(rules, "> 60", "> 6");
 }

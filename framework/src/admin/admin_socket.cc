@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <mutex>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -17,6 +19,9 @@
 
 namespace oncemq {
 namespace {
+
+// Strangers come there, so a silent one does not hold up a probe for long.
+constexpr milliseconds kDeadlineOfPort{2'000};
 
 HttpAnswer AnswerHealth(const Health& health) {
   return {health.well ? 200 : 503, health.why + "\n", "text/plain; charset=utf-8"};
@@ -40,6 +45,7 @@ class Served final : public AdminSocket {
   std::optional<HttpAnswer> AnswerProbe(const std::string& target) const;
 
   const AdminSubject subject_;
+  mutable std::mutex scrape_;
   AdminCommands commands_;
   std::unique_ptr<AdminListener> listener_;
   OwnedFd port_;
@@ -59,9 +65,14 @@ std::optional<HttpAnswer> Served::AnswerProbe(const std::string& target) const {
   if (path != "/metrics") {
     return std::nullopt;
   }
-  return subject_.metrics == nullptr
-             ? AdminRefusal(NothingAt("this service publishes no metrics"))
-             : HttpAnswer{200, subject_.metrics(), "text/plain; version=0.0.4; charset=utf-8"};
+  if (subject_.metrics == nullptr) {
+    return AdminRefusal(NothingAt("this service publishes no metrics"));
+  }
+  // One at a time: a disk that hangs holds up one thread, and the probes have the others.
+  const std::unique_lock scrape(scrape_, std::try_to_lock);
+  return scrape ? HttpAnswer{200, subject_.metrics(), "text/plain; version=0.0.4; charset=utf-8"}
+                : AdminRefusal({Code::kUnavailable, Effect::kNone,
+                                "an earlier scrape has not ended; the disk may hang"});
 }
 
 Status Served::OpenSocket(const AdminOptions& options) {
@@ -100,7 +111,7 @@ Status Served::OpenPort(const AdminOptions& options) {
   }
   port_ = *std::move(port);
   auto server = HttpServer::Start(
-      port_.get(), {.deadline = options.deadline,
+      port_.get(), {.deadline = std::min(options.deadline, kDeadlineOfPort),
                     .connections = options.connections,
                     .answer = [this](const std::string& target) {
                       const auto probe = AnswerProbe(target);

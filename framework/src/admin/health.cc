@@ -62,7 +62,7 @@ Health CheckReadiness(const RunReport& report) {
   }
   for (const PartitionReport& partition : report.partitions) {
     if (!partition.stopped.empty()) {
-      return {true, SafeText("ok, but " + NameOf(partition) + " is stopped: " + partition.stopped)};
+      return {true, SafeText("ok, but " + NameOf(partition) + " is stopped")};
     }
   }
   return {true, "ok"};

@@ -74,7 +74,7 @@ RunReport RunReporter::Make() {
   Measure(report);
   report.state = {.joined = poll_.joined,
                   .stopping = poll_.stop_requested.load(std::memory_order_relaxed),
-                  .window_fails = poll_.errors.window_fails()};
+                  .window_fails = poll_.errors.window_fails() && partitions_.held() > 0};
   return report;
 }
 

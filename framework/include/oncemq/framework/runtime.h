@@ -268,7 +268,7 @@ struct MissingTopic {
 struct RunState {
   bool joined = false;  // the group has assigned partitions to this member, perhaps none
   bool stopping = false;
-  bool window_fails = false;  // its last call has failed
+  bool window_fails = false;  // its last call has failed, and work waits for it
   std::string starting = {};  // reason for a start without a runtime
 };
 
