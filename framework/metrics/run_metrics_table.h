@@ -102,23 +102,22 @@ inline constexpr std::array kRunMetrics = {
               .labels = {"topic", "partition"}},
 
     // --- lag
-    MetricDef{
-        .name = "oncemq_lag_messages",
-        .help = "Offsets from the lowest unfinished one to the end of the log.",
-        .labels = {"topic", "partition"},
-        .panel = {.title = "Lag in messages",
-                  .query = "sum by (topic) (oncemq_lag_messages{group=\"$group\"})",
-                  .legend = "{{topic}}"},
-        // One partition alone: its leader is away, or its commits are refused.
-        .alert = {.name = "OncemqWaits",
-                  .when = "oncemq_held{reason=~\"broker|store|commit\"} == 1 unless on "
-                          "(group, instance) (oncemq_store_up == 0 or "
-                          "oncemq_unreached_seconds > 60)",
-                  .lasts = "10m",
-                  .severity = "page",
-                  .summary = "{{ $labels.topic }}/{{ $labels.partition }} waits for its "
-                             "broker or its store, though these answer",
-                  .next = "Ask for its holder with `oncemq explain partition`."}},
+    MetricDef{.name = "oncemq_lag_messages",
+              .help = "Offsets from the lowest unfinished one to the end of the log.",
+              .labels = {"topic", "partition"},
+              .panel = {.title = "Lag in messages",
+                        .query = "sum by (topic) (oncemq_lag_messages{group=\"$group\"})",
+                        .legend = "{{topic}}"},
+              // One partition alone: its leader is away, or its commits are refused.
+              .alert = {.name = "OncemqWaits",
+                        .when = "oncemq_held{reason=~\"broker|store|commit\"} == 1 unless on "
+                                "(group, instance) (oncemq_store_up == 0 or "
+                                "oncemq_unreached_seconds > 60)",
+                        .lasts = "10m",
+                        .severity = "page",
+                        .summary = "{{ $labels.topic }}/{{ $labels.partition }} waits for its "
+                                   "broker or its store, though these answer",
+                        .next = "Ask for its holder with `oncemq explain partition`."}},
     MetricDef{.name = "oncemq_lag_seconds",
               .help = "Age of the lowest unfinished message, by the time of its record.",
               .labels = {"topic", "partition"},
