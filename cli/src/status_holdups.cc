@@ -28,7 +28,8 @@ std::string StateText(const std::string& state) {
   for (const auto& [name, says] :
        {std::pair("running", "its handler runs"),
         std::pair("claimed", "another claim of its id is in the way"),
-        std::pair("owed", "it is handled, and that is not on record yet")}) {
+        std::pair("owed", "it is handled, and that is not on record yet"),
+        std::pair("stopped", "its partition is stopped at it")}) {
     if (state == name) {
       return says;
     }
@@ -116,7 +117,7 @@ std::string OpenMessageText(const ordered_json& message) {
   if (HasNumber(message, "next_try_ms")) {
     out += ", next try in " + InSeconds(NumberOf(message, "next_try_ms"));
   }
-  for (const char* name : {"id", "id_hex", "key", "key_hex"}) {
+  for (const char* name : {"id", "id_hex", "key", "key_hex", "trace_id"}) {
     out += message.contains(name) ? std::string(", ") + name + " " + PartOf(message, name) : "";
   }
   const std::string why = TextOf(message, "why");

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "holder.h"
-#include "oncemq/dedup/store_stat.h"
 #include "oncemq/metrics/metrics_writer.h"
 #include "run_metrics_table.h"
 
@@ -135,7 +134,9 @@ void WritePartition(const PartitionReport& one, MetricsWriter& writer) {
   if (one.client.answer_ago) {
     set(RunMetric("oncemq_client_silent_seconds"), Seconds(*one.client.answer_ago));
   }
-  set(RunMetric("oncemq_frontier_age_seconds"), one.oldest ? Seconds(one.oldest->held_for) : 0);
+  const milliseconds stopped = one.stopped.empty() ? milliseconds(0) : one.unmoved;
+  set(RunMetric("oncemq_frontier_age_seconds"),
+      Seconds(one.oldest ? one.oldest->held_for : stopped));
   set(RunMetric("oncemq_head_attempts"), one.oldest ? one.oldest->message.attempt : 0);
   const Holder holder = HolderOf(one);
   for (const Holder each : kHolders) {
@@ -173,25 +174,11 @@ void WriteMeasures(const RunReport& report, MetricsWriter& writer) {
   writer.Set(RunMetric("oncemq_restored_total"), {}, Number(report.caught_up));
 }
 
-void WriteWindow(Window& window, MetricsWriter& writer) {
-  if (window.capabilities().remote) {
-    return;
-  }
-  const auto stats = window.Stat();
-  if (!stats || stats->empty()) {
-    return;
-  }
-  uint64_t ids = 0;
-  uint64_t memory = 0;
-  uint64_t disk = 0;
-  for (const StoreStat& one : *stats) {
-    ids += one.recent + one.history;
-    memory += one.memory_bytes;
-    disk += one.disk_bytes;
-  }
-  writer.Set(RunMetric("oncemq_window_ids"), {}, static_cast<double>(ids));
-  writer.Set(RunMetric("oncemq_window_bytes"), {"memory"}, static_cast<double>(memory));
-  writer.Set(RunMetric("oncemq_window_bytes"), {"disk"}, static_cast<double>(disk));
+void WriteWindow(const WindowSize& size, MetricsWriter& writer) {
+  const MetricDef& bytes = RunMetric("oncemq_window_bytes");
+  writer.Set(RunMetric("oncemq_window_ids"), {}, static_cast<double>(size.ids));
+  writer.Set(bytes, {"memory"}, static_cast<double>(size.memory_bytes));
+  writer.Set(bytes, {"disk"}, static_cast<double>(size.disk_bytes));
 }
 
 }  // namespace
@@ -215,7 +202,7 @@ std::string RunMetricsText(const RunReport& report, const RunMetricsOptions& opt
     WritePartition(one, writer);
   }
   WriteMeasures(report, writer);
-  if (options.window != nullptr) {
+  if (options.window) {
     WriteWindow(*options.window, writer);
   }
   return writer.Text();

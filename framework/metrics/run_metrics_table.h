@@ -189,7 +189,8 @@ inline constexpr std::array kRunMetrics = {
         .alert = {.name = "OncemqPoison",
                   // A retry with not_done waits for a dependency, and is no fault of its message.
                   .when = "oncemq_head_attempts > 5 and on (group, topic) "
-                          "increase(oncemq_retries_total{class=\"transient\"}[10m]) > 0",
+                          "increase(oncemq_retries_total{class=\"transient\"}[10m]) > 0 unless on "
+                          "(group, topic, partition) oncemq_held{reason=\"stopped\"} == 1",
                   .lasts = "2m",
                   .severity = "page",
                   .summary = "a message of {{ $labels.topic }}/{{ $labels.partition }} fails "

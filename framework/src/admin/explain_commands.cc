@@ -81,7 +81,8 @@ Result<ordered_json> ExplainPartition(const AdminSubject& subject, const json& a
   out["client"] = {{"fetch_state", one->client.fetch_state},
                    {"record_ms", MillisOrNull(one->client.record_ago)},
                    {"answer_ms", MillisOrNull(one->client.answer_ago)}};
-  out["trend"] = ToString(one->measures.trend);
+  out["trend"] =
+      one->stopped.empty() ? ordered_json(ToString(one->measures.trend)) : ordered_json();
   out["age_ms"] = report.age.count();
   out["next"] = NextStepOf(*one);
   return out;

@@ -55,6 +55,9 @@ ordered_json OpenMessageAsJson(const OpenMessage& message, std::optional<millise
   if (message.key) {
     AddBytes(out, "key", *message.key);
   }
+  if (!message.trace_id.empty()) {
+    out["trace_id"] = message.trace_id;
+  }
   out["state"] = ToString(message.state);
   out["attempt"] = message.attempt;
   out["why"] = message.why;

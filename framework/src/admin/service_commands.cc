@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "explain_commands.h"
@@ -18,6 +20,25 @@ namespace {
 
 using nlohmann::json;
 using nlohmann::ordered_json;
+
+constexpr size_t kMostHeld = 256;
+
+// A client takes 16 MiB, and an id may have 1 KiB.
+void KeepLongestHeld(RunReport& report) {
+  std::vector<PartitionReport*> held;
+  for (PartitionReport& one : report.partitions) {
+    if (one.oldest) {
+      held.push_back(&one);
+    }
+  }
+  if (held.size() <= kMostHeld) {
+    return;
+  }
+  const auto rest = held.begin() + kMostHeld;
+  std::ranges::nth_element(held, rest, std::greater(),
+                           [](const PartitionReport* one) { return one->oldest->held_for; });
+  std::for_each(rest, held.end(), [](PartitionReport* one) { one->oldest.reset(); });
+}
 
 Error Invalid(std::string text) {
   return {Code::kInvalid, Effect::kNone, std::move(text)};
@@ -57,7 +78,8 @@ ordered_json StatusOf(const PartitionReport& report) {
 }
 
 ordered_json StatusOf(const AdminSubject& subject) {
-  const RunReport report = subject.runtime->Report();
+  RunReport report = subject.runtime->Report();
+  KeepLongestHeld(report);
   ordered_json out;
   out["group"] = subject.group;
   out["pid"] = getpid();

@@ -19,6 +19,8 @@ std::string_view ToString(OpenState state) {
       return "claimed";
     case OpenState::kOwed:
       return "owed";
+    case OpenState::kStopped:
+      return "stopped";
   }
   return "?";
 }
@@ -59,7 +61,7 @@ OpenMessage Core::Impl::Describe(const Delivery& delivery, uint32_t slot) const 
   message.id = delivery.id_view();
   message.time = delivery.time;
   message.message = delivery.message;
-  message.attempt = delivery.attempt;
+  message.attempt = std::max<uint32_t>(delivery.attempt, kept_outcomes_.FailedOf(slot));
   const Retries::Wait* const wait = retries_.Find(slot, delivery.partition, delivery.offset);
   message.why = wait != nullptr ? wait->why : "";
   if (IsDecided(delivery.carried.stage)) {

@@ -45,6 +45,10 @@ class KeptOutcomes {
     }
     item.attempts.made = delivery.attempt;
   }
+  uint32_t FailedOf(uint32_t slot) const {
+    const auto kept = kept_.find(slot);
+    return kept == kept_.end() ? 0 : kept->second.attempts.failed;
+  }
   auto begin() const { return kept_.begin(); }
   auto end() const { return kept_.end(); }
 

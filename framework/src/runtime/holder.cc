@@ -17,6 +17,8 @@ Holder HolderOfMessage(const HeldBy& held, Holder partition_waits_for) {
       return partition_waits_for == Holder::kStore ? Holder::kStore : Holder::kIdClaimed;
     case OpenState::kOwed:
       return Holder::kStore;
+    case OpenState::kStopped:
+      return Holder::kStopped;
   }
   return Holder::kNone;
 }

@@ -35,7 +35,7 @@ bool Waits(const PartitionReport& one) {
 }
 
 bool IsHeld(const PartitionReport& one) {
-  return one.oldest && one.oldest->held_for >= kReportAfter;
+  return one.stopped.empty() && one.oldest && one.oldest->held_for >= kReportAfter;
 }
 
 // A message without a reason of its own waits as its partition does.
@@ -66,6 +66,10 @@ void ReportWaiting(const AlikeHoldups& alike) {
        {"partitions", alike.partitions}});
 }
 
+std::string_view TraceIdOf(const void* message) {
+  return static_cast<const OpenMessage*>(message)->trace_id;
+}
+
 bool IsPlainAscii(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c >= 0x20 && c < 0x7F; });
 }
@@ -73,6 +77,7 @@ bool IsPlainAscii(std::string_view text) {
 void ReportHeld(const AlikeHoldups& alike) {
   const PartitionReport& one = *alike.longest;
   const OpenMessage& message = one.oldest->message;
+  const LogScope traced("trace_id", TraceIdOf, &message);
   const bool plain = IsPlainAscii(message.id);
   const std::string id = plain ? message.id : HexOfBytes(message.id);
   Log(LogLevel::kWarn, "runtime", "a message holds up the commits of its partition",
@@ -110,12 +115,12 @@ void Holdups::SeeLog(PartitionId id, const LogSight& log) {
   At(id).log = log;
 }
 
-// A stop is told as one. After the end that reading has come to there may be records of a
-// transaction that is not over: nothing can be done about them yet.
+// Above the end of reading there may be records of an open transaction. Nothing can be done about
+// them yet.
 bool Holdups::HasWork(const PartitionReport& one, const LogSight& log) {
   const PartitionStatus& status = one.status;
   if (!one.stopped.empty() || !one.waiting.empty()) {
-    return one.stopped.empty();
+    return true;
   }
   const bool unread = log.end > status.next_offset && log.read_to < status.next_offset;
   return status.phase != PartitionPhase::kNone && (status.counts.open > 0 || unread);
@@ -150,6 +155,21 @@ void Holdups::Note(PartitionId id, std::optional<int64_t> caught_up_to, Partitio
     of.oldest.reset();
   }
   of.lowest = open ? of.lowest : kNoLogTime;
+  if (one.stopped.empty()) {
+    of.stopper.reset();
+  }
+}
+
+void Holdups::NoteStopper(OpenMessage message, BootTime now) {
+  Partition& of = At(message.partition);
+  if (!of.stopper) {
+    of.stopped_at = now;
+    of.stopper = std::move(message);
+  }
+}
+
+const OpenMessage* Holdups::StopperOf(PartitionId id) const {
+  return id < partitions_.size() && partitions_[id].stopper ? &*partitions_[id].stopper : nullptr;
 }
 
 std::vector<OpenMessage> Holdups::ListOpen(BootTime now) {
@@ -158,22 +178,12 @@ std::vector<OpenMessage> Holdups::ListOpen(BootTime now) {
     return wanted;
   }
   list_open_at_ = now + kListOpenEvery;
-  std::vector<PartitionId> ids;
   for (PartitionId id = 0; id < partitions_.size(); id++) {
     partitions_[id].oldest.reset();
+    partitions_[id].lowest = kNoLogTime;
     if (partitions_[id].stands) {
-      ids.push_back(id);
+      wanted.emplace_back().partition = id;
     }
-  }
-  if (ids.size() > kMostOpen) {
-    std::ranges::nth_element(ids, ids.begin() + kMostOpen, {}, [this](PartitionId id) {
-      return std::pair(partitions_[id].stands_since, id);
-    });
-    ids.resize(kMostOpen);
-    std::ranges::sort(ids);
-  }
-  for (const PartitionId id : ids) {
-    wanted.emplace_back().partition = id;
   }
   return wanted;
 }
@@ -190,10 +200,15 @@ void Holdups::Keep(std::vector<OpenMessage> found) {
 
 void Holdups::Describe(PartitionId id, PartitionReport& one, BootTime now, LogTime wall) const {
   const Partition& of = partitions_[id];
+  const LogTime lowest = of.stopper ? of.stopper->time : of.lowest;
   if (one.lag) {
-    one.measures.lag_time = *one.lag == 0             ? milliseconds(0)
-                            : of.lowest != kNoLogTime ? std::max(wall - of.lowest, milliseconds(0))
-                                                      : one.unmoved;
+    one.measures.lag_time = *one.lag == 0          ? milliseconds(0)
+                            : lowest != kNoLogTime ? std::max(wall - lowest, milliseconds(0))
+                                                   : one.unmoved;
+  }
+  if (of.stopper) {
+    one.oldest = HeldBy{.message = *of.stopper, .held_for = Since(of.stopped_at, now)};
+    return;
   }
   if (!of.oldest || now - of.stands_since < kStuckAfter) {
     return;

@@ -8,10 +8,10 @@
 //   core.FindOldest(open);
 //   holdups.Keep(std::move(open));
 //   holdups.Describe(id, report.partitions[i], now, wall);              // for each partition
-//   holdups.Tell(report, now);
+//   holdups.ReportHoldups(report, now);
 //
-// **Limits:** the lowest message is looked up for kMostOpen partitions at most, once a second.
-// The log gets kMostReported lines at a time: partitions with the same reason share one.
+// **Limits:** the lowest messages are looked up once a second. The log gets kMostReported lines at
+// a time: partitions with the same reason share one.
 //
 // **Thread safety:** none; belongs to the poll thread.
 #pragma once
@@ -27,7 +27,6 @@ namespace oncemq {
 
 class Holdups {
  public:
-  static constexpr size_t kMostOpen = 256;
   static constexpr size_t kMostReported = 8;
 
   bool LogsDue(BootTime now);
@@ -38,11 +37,16 @@ class Holdups {
   void Note(PartitionId id, std::optional<int64_t> caught_up_to, PartitionReport& one,
             BootTime now);
 
-  // Partitions with an open message, the one that has stood longest first among them, to be filled
-  // in by Core::FindOldest(). Once a second.
+  // Partitions with an open message, to be filled in by Core::FindOldest(). Once a second.
   std::vector<OpenMessage> ListOpen(BootTime now);
   void Keep(std::vector<OpenMessage> found);
-  // Fills in the age of the lowest message, and the message itself after a second.
+  // The message stops its partition, and the next report says so. The first one counts.
+  void NoteStopper(OpenMessage message, BootTime now);
+  // nullptr: no message has stopped it.
+  const OpenMessage* StopperOf(PartitionId id) const;
+
+  // Fills in the age of the lowest message, and the message itself after a second. In a stopped
+  // partition the message that has stopped it stands for the lowest one.
   void Describe(PartitionId id, PartitionReport& one, BootTime now, LogTime wall) const;
 
   void ReportHoldups(const RunReport& report, BootTime now);
@@ -65,6 +69,8 @@ class Holdups {
     BootTime stands_since{};
     std::optional<OpenMessage> oldest;
     LogTime lowest = kNoLogTime;  // the time of the lowest message's record, as of the last look
+    std::optional<OpenMessage> stopper;
+    BootTime stopped_at{};
   };
   Partition& At(PartitionId id);
   static bool HasWork(const PartitionReport& one, const LogSight& log);

@@ -287,6 +287,12 @@ bool PollLoop::SettleReturned() {
 
 void PollLoop::EndBatch(JobPtr job) {
   GiveUpLostMarkers(*job);
+  const std::span<const Settlement> settlements = job->machine.settlements();
+  for (size_t i = 0; i < settlements.size(); i++) {
+    if (settlements[i].fate == DeliveryFate::kStop) [[unlikely]] {
+      reporter_.NoteStopper(job->batch.items[i], settlements[i]);
+    }
+  }
   poll_.core.Settle(job->machine.settlements(), poll_.Now());
   // The present assignment was opened after the loss that a late batch of an earlier one has met.
   const bool late = job->failed && job->failed->code == Code::kLostWrites &&

@@ -6,6 +6,7 @@
 
 #include "longest_reason.h"
 #include "oncemq/base/log.h"
+#include "oncemq/framework/trace.h"
 
 namespace oncemq {
 namespace {
@@ -15,6 +16,10 @@ constexpr milliseconds kSlowDisk{1'000};
 constexpr microseconds kPublishEvery{50'000};
 constexpr size_t kLongestKey = 256;  // of a key in a report
 
+std::string_view TraceIdOf(const void* message) {
+  return message == nullptr ? "" : static_cast<const OpenMessage*>(message)->trace_id;
+}
+
 }  // namespace
 
 void RunReporter::Begin() {
@@ -23,20 +28,36 @@ void RunReporter::Begin() {
   reported_at_ = clock_->Boot();
 }
 
+void RunReporter::NoteStopper(const BatchItem& item, const Settlement& settlement) {
+  const uint32_t calls = item.attempts.made + (settlement.handled ? 1 : 0);
+  OpenMessage message{.partition = item.partition,
+                      .offset = item.at.offset,
+                      .id = std::string(item.id),
+                      .time = item.time,
+                      .state = OpenState::kStopped,
+                      .attempt = std::max<uint32_t>(calls, settlement.attempts.failed),
+                      .message = item.message};
+  TakeKeys({&message, 1});
+  holdups_.NoteStopper(std::move(message), poll_.now);
+}
+
 void RunReporter::NoteStop(const PartitionName& name, int64_t offset, const std::string& why) {
+  const OpenMessage* stopper = nullptr;
+  for (PartitionId id = 0; id < partitions_.size(); id++) {
+    // An incident names the partition as the log does.
+    if (partitions_[id].held && partitions_[id].partition == name.partition &&
+        poll_.source->Name(id).topic == name.topic) {
+      partitions_[id].stopped = why.substr(0, kLongestReason);
+      stopper = holdups_.StopperOf(id);
+    }
+  }
+  const LogScope traced("trace_id", TraceIdOf, stopper);
   Log(LogLevel::kError, "runtime", "the partition is stopped",
       {{"topic", name.topic}, {"partition", name.partition}, {"offset", offset}, {"why", why}});
   const std::string where = name.partition < 0 ? "" : "/" + std::to_string(name.partition);
   const std::string at = offset < 0 ? "" : " at offset " + std::to_string(offset);
   stops_[{name.topic, name.partition}] =
       name.topic + where + at + ": " + why.substr(0, kLongestReason);
-  for (PartitionId id = 0; id < partitions_.size(); id++) {
-    // An incident names the partition as the log does.
-    if (partitions_[id].held && partitions_[id].partition == name.partition &&
-        poll_.source->Name(id).topic == name.topic) {
-      partitions_[id].stopped = why.substr(0, kLongestReason);
-    }
-  }
 }
 
 void RunReporter::NoteFailure(const std::string& why) {
@@ -264,15 +285,17 @@ LagTrend RunReporter::JudgeLag(PartitionId id, const PartitionReport& one) {
 }
 
 // A released message has no key to read, and the core releases none before its next call.
-void RunReporter::TakeKeys(std::vector<OpenMessage>& messages) {
+void RunReporter::TakeKeys(std::span<OpenMessage> messages) {
   if (view_ == nullptr) {
     view_ = poll_.source->NewView();
   }
   for (OpenMessage& message : messages) {
     if (void* const place = std::exchange(message.message, nullptr)) {
-      if (const auto key = view_->Show(place).key()) {
+      const Message& shown = view_->Show(place);
+      if (const auto key = shown.key()) {
         message.key = key->substr(0, kLongestKey);
       }
+      message.trace_id = TraceOf(shown).id();
     }
   }
 }
@@ -285,6 +308,12 @@ std::vector<FoundMessage> RunReporter::FindOpen(const std::string& id) {
   poll_.core.FindOldest(asked);
   std::erase_if(asked, [](const OpenMessage& message) { return message.offset < 0; });
   TakeKeys(asked);
+  for (PartitionId partition = 0; partition < partitions_.size(); partition++) {
+    const OpenMessage* const stopper = holdups_.StopperOf(partition);
+    if (stopper != nullptr && stopper->id == id && !id.empty()) {
+      asked.push_back(*stopper);
+    }
+  }
   std::vector<FoundMessage> found;
   for (OpenMessage& message : asked) {
     PartitionName name = poll_.source->Name(message.partition);

@@ -7,6 +7,7 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +25,8 @@ class RunReporter {
       : poll_(poll), partitions_(partitions), pool_(pool) {}
 
   void Begin();
+  // The first of its batch stops its partition. Before the core settles it.
+  void NoteStopper(const BatchItem& item, const Settlement& settlement);
   void NoteStop(const PartitionName& name, int64_t offset, const std::string& why);
   void NoteFailure(const std::string& why);
   // While the loop is busy, now and then.
@@ -47,7 +50,7 @@ class RunReporter {
   void NoteHoldups(RunReport& report);
   void Measure(RunReport& report);
   LagTrend JudgeLag(PartitionId id, const PartitionReport& one);
-  void TakeKeys(std::vector<OpenMessage>& messages);
+  void TakeKeys(std::span<OpenMessage> messages);
 
   PollState& poll_;
   AssignedPartitions& partitions_;

@@ -19,6 +19,7 @@
 #include "report.h"
 #include "service_window.h"
 #include "start_watch.h"
+#include "window_sizes.h"
 
 namespace oncemq {
 namespace {
@@ -27,6 +28,7 @@ static_assert(kExitAtOnce == StopSignals::kEndedAtOnce);
 
 constexpr milliseconds kRetryStoreEvery{1'000};
 constexpr milliseconds kSayEvery{10'000};
+constexpr milliseconds kSizeWithin{200};
 constexpr char kNoOpener[] =
     "`locks` names a store, and this program opens none: link oncemq::service_locks, and give "
     "RunService OpenServiceLocks (RunServiceOptions::open_locks)";
@@ -36,14 +38,14 @@ Status CheckAdmin(const ServiceOptions& options) {
   return AdminSocket::CheckFree(options.admin);
 }
 
-std::string MetricsText(const ServiceOptions& options, const Runtime& runtime, Window* window,
+std::string MetricsText(const ServiceOptions& options, const Runtime& runtime, WindowSizes* sizes,
                         const LockDomain* locks) {
   const KafkaOptions& kafka = options.runtime.kafka;
-  std::string text =
-      RunMetricsText(runtime.Report(), {.group = kafka.group,
-                                        .topics = kafka.topics,
-                                        .by_partition = options.admin.metrics_by_partition,
-                                        .window = window});
+  std::string text = RunMetricsText(
+      runtime.Report(), {.group = kafka.group,
+                         .topics = kafka.topics,
+                         .by_partition = options.admin.metrics_by_partition,
+                         .window = sizes == nullptr ? std::nullopt : sizes->Look(kSizeWithin)});
   if (locks != nullptr) {
     MetricsWriter writer({.labels = {{"group", kafka.group}}});
     WriteLockMetrics(locks->counts(), "service", writer);
@@ -59,12 +61,13 @@ Result<std::unique_ptr<AdminSocket>> OpenAdmin(const ServiceOptions& options,
   if (options.admin.socket.empty() && options.admin.listen.empty()) {
     return std::unique_ptr<AdminSocket>();
   }
+  auto sizes = window == nullptr ? nullptr : std::make_shared<WindowSizes>(*window);
   return AdminSocket::Open(options.admin, {.runtime = runtime,
                                            .window = window,
                                            .group = options.runtime.kafka.group,
                                            .guarantee = ExplainGuarantee(options),
-                                           .metrics = [&options, runtime, window, locks] {
-                                             return MetricsText(options, *runtime, window,
+                                           .metrics = [&options, runtime, sizes, locks] {
+                                             return MetricsText(options, *runtime, sizes.get(),
                                                                 locks.get());
                                            }});
 }

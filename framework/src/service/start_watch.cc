@@ -42,7 +42,9 @@ StartWatch::StartWatch(const ServiceOptions& options)
 StartWatch::~StartWatch() = default;
 
 void StartWatch::Waits(const std::string& store, const Error& why, bool window) {
-  runtime_->Note(store + " does not answer: " + why.message, window);
+  const bool refused = why.code == Code::kRefused;
+  runtime_->Note(store + (refused ? " refuses the login: " : " does not answer: ") + why.message,
+                 window);
   if (admin_ != nullptr || options_.admin.listen.empty()) {
     return;
   }

@@ -169,11 +169,15 @@ TEST_F(ServiceCommandsTest, StatusOfFourThousandPartitionsFitsIntoAnAnswer) {
   PartitionReport& one = runtime_.report.partitions[0];
   one.waiting = std::string(1'000, 'w');
   runtime_.report.partitions.resize(4'000, one);
-  for (size_t i = 0; i < 256; i++) {  // so many are looked up
+  for (size_t i = 0; i < 4'000; i++) {
     runtime_.report.partitions[i].oldest = HeldBy{
-        .message = {.offset = 1, .id = std::string(1'024, '\x01'), .why = std::string(200, 'w')}};
+        .message = {.offset = 1, .id = std::string(1'024, '\x01'), .why = std::string(200, 'w')},
+        .held_for = milliseconds(i)};
   }
-  EXPECT_EQ(Query("status")["partitions"].size(), 4'000u);
+  const json status = Query("status");
+  ASSERT_EQ(status["partitions"].size(), 4'000u);
+  EXPECT_EQ(status["partitions"][4'000 - 257]["oldest"], nullptr);
+  EXPECT_TRUE(status["partitions"][4'000 - 256]["oldest"].is_object()) << "held longest";
 }
 
 TEST_F(ServiceCommandsTest, AnArgumentThatACommandDoesNotKnowIsRefused) {
@@ -214,6 +218,15 @@ TEST_F(ServiceCommandsTest, ExplainPartitionSaysWhoHoldsItAndTheNextStep) {
             json::parse(R"({"fetch_state":"active","record_ms":1500,"answer_ms":null})"));
   EXPECT_EQ(out["trend"], "STALL");
   EXPECT_THAT(out["next"].get<std::string>(), HasSubstr("oncemq lock ls"));
+  EXPECT_FALSE(out["oldest"].contains("trace_id"));
+  one.stopped = "not a payment";
+  one.oldest->message.state = OpenState::kStopped;
+  one.oldest->message.trace_id = "4bf92f35";
+  const json stopped = Query("explain partition", {{"topic", "payments"}, {"partition", 3}});
+  EXPECT_EQ(stopped["holder"], "stopped");
+  EXPECT_EQ(stopped["trend"], nullptr);
+  EXPECT_EQ(stopped["oldest"]["state"], "stopped");
+  EXPECT_EQ(stopped["oldest"]["trace_id"], "4bf92f35");
 }
 
 TEST_F(ServiceCommandsTest, ExplainPartitionKnowsOnlyPartitionsOfThisMember) {

@@ -17,13 +17,15 @@ class CoreOldestTest : public CoreHarness {
     core_.FindOldest({&message, 1});
     return message;
   }
-  void SettleRetry(const BatchItem& item, const std::string& why, int64_t wait_micros = 1'000) {
+  void SettleRetry(const BatchItem& item, const std::string& why, int64_t wait_micros = 1'000,
+                   uint16_t failed = 0) {
     Settlement settlement;
     settlement.slot = item.slot;
     settlement.ticket = item.ticket;
     settlement.fate = DeliveryFate::kRetry;
     settlement.handled = true;
     settlement.text = why;
+    settlement.attempts.failed = failed;
     settlement.wait = microseconds(wait_micros);
     Settle(settlement);
   }
@@ -56,6 +58,16 @@ TEST_F(CoreOldestTest, ARetriedMessageIsToldWithItsReasonAndItsNextTry) {
   Settle(second[0], DeliveryFate::kApplied);
   EXPECT_EQ(core_.Status(0).retrying, 0u);
   EXPECT_EQ(Oldest(0).offset, -1);
+}
+
+TEST_F(CoreOldestTest, CallsOfEarlierOwnersCountOnceOneHasFailedHere) {
+  Give(0);
+  Admit(0, 0, "a", "id-a");
+  SettleRetry(Take().at(0), "the database is down", 1'000, 6);
+  EXPECT_EQ(Oldest(0).attempt, 6u);
+  After(1'000);
+  ASSERT_THAT(Take(), SizeIs(1));
+  EXPECT_EQ(Oldest(0).attempt, 7u);
 }
 
 TEST_F(CoreOldestTest, TheLowestOfEachPartitionIsTold) {

@@ -8,7 +8,6 @@
 #include <set>
 #include <sstream>
 
-#include "oncemq/dedup/store_stat.h"
 #include "support/promtool.h"
 
 namespace oncemq::testing {
@@ -46,40 +45,6 @@ RunReport FullReport() {
   return report;
 }
 
-// Two stores, one of them empty.
-class SizedWindow final : public Window {
- public:
-  const WindowCapabilities& capabilities() const override {
-    capabilities_.remote = remote;
-    return capabilities_;
-  }
-  Result<std::vector<StoreStat>> Stat() override {
-    asked++;
-    return std::vector{StoreStat{.recent = 7, .history = 100, .disk_bytes = 4096}, StoreStat{}};
-  }
-  Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t, int32_t, OwnerEpoch) override { return kUnused; }
-  Status Claim(std::span<const ClaimRequest>, std::span<ClaimAnswer>) override { return kUnused; }
-  Status Complete(std::span<const CompleteRequest>, std::span<MarkerChange>) override {
-    return kUnused;
-  }
-  Status Release(std::span<const ReleaseRequest>, std::span<MarkerChange>) override {
-    return kUnused;
-  }
-  Status Park(std::span<const ParkRequest>, std::span<MarkerChange>) override { return kUnused; }
-  Status Renew(std::span<const RenewRequest>, std::span<MarkerChange>) override { return kUnused; }
-  Status Restore(std::span<const RestoreRequest>, std::span<MarkerChange>) override {
-    return kUnused;
-  }
-  Status Peek(std::span<const std::string_view>, std::span<MarkerView>) override { return kUnused; }
-
-  bool remote = false;
-  int asked = 0;
-
- private:
-  inline static const Error kUnused{Code::kInvalid, Effect::kNone, "not used"};
-  mutable WindowCapabilities capabilities_;
-};
-
 Names Written(const std::string& text) {
   Names names;
   std::istringstream lines(text);
@@ -103,20 +68,32 @@ Names InTable(bool counters_only) {
 }
 
 TEST(RunMetrics, AFullReportHasEachMetricOfTheTableAndNoOther) {
-  SizedWindow window;
-  EXPECT_EQ(Written(RunMetricsText(FullReport(), {.group = "g", .window = &window})),
+  EXPECT_EQ(Written(RunMetricsText(FullReport(), {.group = "g", .window = WindowSize{}})),
             InTable(false));
 }
 
-TEST(RunMetrics, AWindowOnThisHostTellsItsSizeAndOneOnAServerIsNotAsked) {
-  SizedWindow window;
-  const RunMetricsOptions options{.group = "g", .window = &window};
-  const std::string text = RunMetricsText({}, options);
+TEST(RunMetrics, TheSizeOfAWindowStandsWhereItIsKnown) {
+  const std::string text =
+      RunMetricsText({}, {.group = "g", .window = WindowSize{.ids = 107, .disk_bytes = 4096}});
   EXPECT_THAT(text, HasSubstr("oncemq_window_ids{group=\"g\"} 107\n"));
   EXPECT_THAT(text, HasSubstr("oncemq_window_bytes{group=\"g\",where=\"disk\"} 4096\n"));
-  window.remote = true;
-  EXPECT_THAT(RunMetricsText({}, options), Not(HasSubstr("oncemq_window_ids")));
-  EXPECT_EQ(window.asked, 1);
+  EXPECT_THAT(RunMetricsText({}, {.group = "g"}), Not(HasSubstr("oncemq_window_ids")));
+}
+
+TEST(RunMetrics, AStoppedPartitionAgesThoughNoMessageHasStoppedIt) {
+  RunReport report;
+  PartitionReport& one = report.partitions.emplace_back();
+  one.topic = "payments";
+  one.stopped = "a page is damaged";
+  one.unmoved = milliseconds(7'000);
+  EXPECT_THAT(RunMetricsText(report, {.group = "g"}),
+              HasSubstr("oncemq_frontier_age_seconds{group=\"g\",topic=\"payments\","
+                        "partition=\"0\"} 7\n"));
+  one.stopped.clear();
+  one.waiting = "a commit";
+  EXPECT_THAT(RunMetricsText(report, {.group = "g"}),
+              HasSubstr("oncemq_frontier_age_seconds{group=\"g\",topic=\"payments\","
+                        "partition=\"0\"} 0\n"));
 }
 
 TEST(RunMetrics, EachCounterIsThereAtZeroBeforeAnyPartition) {

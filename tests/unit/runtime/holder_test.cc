@@ -24,6 +24,8 @@ TEST(Holder, AStoppedPartitionNeedsAPersonWhateverElseWaits) {
   one.waits_for = Holder::kStore;
   one.stopped = "refused";
   EXPECT_EQ(HolderOf(one), Holder::kStopped);
+  one.oldest->message.state = OpenState::kStopped;
+  EXPECT_EQ(HolderOf(one), Holder::kStopped);
 }
 
 TEST(Holder, TheLowestMessageSaysWhoHasIt) {

@@ -36,14 +36,16 @@ class HoldupsTest : public ::testing::Test {
     holdups_.Note(static_cast<PartitionId>(one.partition), caught_up_to, one, now_);
     return one;
   }
-  void Keep(PartitionId id, OpenState state, const std::string& why) {
+  void Keep(PartitionId id, OpenState state, const std::string& why,
+            const std::string& trace_id = "") {
     holdups_.Keep({{.partition = id,
                     .offset = 40,
                     .id = "canary",
                     .state = state,
                     .attempt = 7,
                     .why = why,
-                    .next_try = now_ + seconds(3)}});
+                    .next_try = now_ + seconds(3),
+                    .trace_id = trace_id}});
   }
   void After(microseconds time) { now_ += time; }
 
@@ -82,7 +84,7 @@ TEST_F(HoldupsTest, APartitionThatWaitsDoesNotMoveUnlessItsWindowIsBeingComplete
   EXPECT_EQ(Note(completes, 11).unmoved, seconds(9));
   completes.waiting.clear();
   completes.stopped = "damaged";
-  EXPECT_EQ(Note(completes, 11).unmoved, seconds(0)) << "that is told as a stop";
+  EXPECT_EQ(Note(completes, 11).unmoved, seconds(9)) << "a stop lasts on";
 }
 
 TEST_F(HoldupsTest, ABacklogThatIsNotReadDoesNotMove) {
@@ -155,17 +157,57 @@ TEST_F(HoldupsTest, TheLagInTimeIsTheAgeOfTheLowestMessage) {
   EXPECT_EQ(one.measures.lag_time, seconds(0));
 }
 
-TEST_F(HoldupsTest, ThoseThatHaveStoodLongestAreLookedUp) {
+TEST_F(HoldupsTest, AllPartitionsWithAnOpenMessageAreLookedUpInOrder) {
   for (int32_t id = 400; id-- > 0;) {
     Note(Working(id, 40, 1));
-    After(milliseconds(1));
   }
   After(seconds(2));
   const auto wanted = holdups_.ListOpen(now_);
-  ASSERT_THAT(wanted, SizeIs(Holdups::kMostOpen));
-  EXPECT_EQ(wanted.front().partition, 400 - Holdups::kMostOpen);
-  EXPECT_EQ(wanted.back().partition, 399u);
+  EXPECT_THAT(wanted, SizeIs(400));
   EXPECT_TRUE(std::ranges::is_sorted(wanted, {}, &OpenMessage::partition));
+}
+
+TEST_F(HoldupsTest, TheAgeOfAMessageThatIsNotTheLowestAnyMoreDoesNotStay) {
+  holdups_.SeeLog(3, {.end = 60, .read_to = -1});
+  Note(Working(3, 40, 2));
+  holdups_.ListOpen(now_);
+  holdups_.Keep({{.partition = 3, .offset = 40, .time = kWall - seconds(90)}});
+  After(seconds(2));
+  holdups_.ListOpen(now_);  // and finds none
+  PartitionReport one = Note(Working(3, 40, 2));
+  holdups_.Describe(3, one, now_, kWall);
+  EXPECT_EQ(one.measures.lag_time, seconds(2));
+}
+
+TEST_F(HoldupsTest, AStoppedPartitionIsHeldByTheMessageThatHasStoppedIt) {
+  LogFile log;
+  holdups_.SeeLog(3, {.end = 60, .read_to = -1});
+  Note(Working(3, 40, 2));
+  for (const int64_t offset : {40, 41}) {
+    holdups_.NoteStopper({.partition = 3,
+                          .offset = offset,
+                          .id = "canary",
+                          .time = kWall - seconds(90),
+                          .state = OpenState::kStopped},
+                         now_);
+  }
+  After(seconds(20));
+  PartitionReport stopped = Working(3, 40, 0);
+  stopped.stopped = "refused";
+  stopped = Note(stopped);
+  holdups_.Describe(3, stopped, now_, kWall);
+  ASSERT_TRUE(stopped.oldest);
+  EXPECT_EQ(stopped.oldest->message.offset, 40) << "the first one";
+  EXPECT_EQ(stopped.oldest->held_for, seconds(20));
+  EXPECT_EQ(stopped.measures.lag_time, seconds(90));
+  RunReport report;
+  report.partitions = {stopped};
+  holdups_.ReportHoldups(report, now_);
+  EXPECT_THAT(log.End(), IsEmpty()) << "a stop is told once";
+  PartitionReport anew = Note(Working(3, 40, 0));
+  holdups_.Describe(3, anew, now_, kWall);
+  EXPECT_FALSE(anew.oldest);
+  EXPECT_EQ(holdups_.StopperOf(3), nullptr);
 }
 
 TEST_F(HoldupsTest, TheLogSaysItAgainEveryThirtySeconds) {
@@ -175,7 +217,7 @@ TEST_F(HoldupsTest, TheLogSaysItAgainEveryThirtySeconds) {
     After(time);
     PartitionReport held = Note(Working(0, 40, 2));
     held.status.retrying = 2;
-    Keep(0, OpenState::kRetrying, "the database is down");
+    Keep(0, OpenState::kRetrying, "the database is down", "4bf92f35");
     holdups_.Describe(0, held, now_, kWall);
     PartitionReport waits{.topic = "refunds", .partition = 1, .begun = false};
     waits.waiting = "IO error: No space left on device";
@@ -194,6 +236,7 @@ TEST_F(HoldupsTest, TheLogSaysItAgainEveryThirtySeconds) {
                         "\"state\":\"retrying\",\"attempt\":7,\"why\":\"the database is down\","
                         "\"next_try_s\":3,\"seconds\":10,\"retrying\":2,\"partitions\":1}"));
   EXPECT_THAT(text, HasSubstr("\"seconds\":40,\"retrying\":2,\"partitions\":1}"));
+  EXPECT_THAT(text, HasSubstr("\"trace_id\":\"4bf92f35\""));
   EXPECT_THAT(text, HasSubstr("the partition waits"));
   EXPECT_THAT(text, HasSubstr("\"topic\":\"refunds\",\"partition\":1,"
                               "\"why\":\"IO error: No space left on device\",\"seconds\":10,"

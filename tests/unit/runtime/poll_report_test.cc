@@ -307,6 +307,38 @@ TEST_F(PollReportTest, AWindowIsCompleteAtAStartBehindAHole) {
   EXPECT_EQ(loop.Now().caught_up, 1);
 }
 
+// One that has stopped it is handed back at once, and a person has to find it.
+TEST_F(PollReportTest, TheMessageThatHasStoppedItsPartitionIsTold) {
+  for (const uint32_t workers : {0u, 2u}) {
+    RuntimeOptions options = Options();
+    options.workers = workers;
+    RunningLoop loop(options, &window_, [&](const Message& message, Context&) -> Outcome {
+      if (message.key() == "stuck") {
+        return Reject{"not a payment"};
+      }
+      return Done{};
+    });
+    loop.script().SeeLog(0, {.end = 10, .read_to = -1});
+    loop.script().Append(0, "a", "k");
+    loop.script().Append(0, "b", "stuck");
+    loop.script().Append(0, "c", "k");
+    loop.script().Assign(0);
+    ASSERT_TRUE(
+        Says(loop, [](const PartitionReport& one) { return !one.stopped.empty() && one.oldest; }));
+    const OpenMessage message = loop.Now().partitions[0].oldest->message;
+    EXPECT_EQ(message.offset, 1);
+    EXPECT_EQ(message.id, "b");
+    EXPECT_EQ(message.key, "stuck");
+    EXPECT_EQ(message.attempt, 1u);
+    EXPECT_EQ(message.state, OpenState::kStopped);
+    const auto found = loop.FindOpen("b");
+    ASSERT_TRUE(found);
+    ASSERT_EQ(found->size(), 1u);
+    EXPECT_EQ(found->front().message.state, OpenState::kStopped);
+    loop.script().Lose(0);
+  }
+}
+
 TEST_F(PollReportTest, AStoppedPartitionSaysSoUntilItIsAssignedAnew) {
   RunningLoop loop(Options(), &window_, Count());
   loop.script().Assign(0);

@@ -281,6 +281,7 @@ enum class OpenState : uint8_t {
   kRetrying,  // its handler asked for another attempt
   kClaimed,   // another process, or an earlier batch, has the claim of its id
   kOwed,      // it is handled, and its marker or record is not written yet
+  kStopped,   // it has stopped its partition
 };
 std::string_view ToString(OpenState state);
 
@@ -291,11 +292,14 @@ struct OpenMessage {
   std::string id;             // empty: none
   LogTime time = kNoLogTime;  // of the record
   OpenState state = OpenState::kQueued;
-  uint32_t attempt = 0;                 // of the handler's present call, or of its last; 0: none
+  // The handler's present call, or its last; 0: none. Calls of earlier owners count after the first
+  // failure here.
+  uint32_t attempt = 0;
   std::string why = {};                 // the handler's reason for its last retry
   std::optional<BootTime> next_try;     // kRetrying, kClaimed
   void* message = nullptr;              // as in Arrival, valid until the core releases it
-  std::optional<std::string> key = {};  // its first bytes, from the shell
+  std::optional<std::string> key = {};  // its first bytes, from the shell, as is the next
+  std::string trace_id = {};
 };
 
 struct CoreLoad {

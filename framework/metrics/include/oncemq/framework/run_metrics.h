@@ -9,6 +9,8 @@
 // **Thread safety:** pure functions.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,14 +20,20 @@
 
 namespace oncemq {
 
+// A window on disk, without its open ids.
+struct WindowSize {
+  uint64_t ids = 0;
+  uint64_t memory_bytes = 0;
+  uint64_t disk_bytes = 0;
+};
+
 struct RunMetricsOptions {
   std::string group;
   // Those of the service, for counters at 0 before the first assignment.
   std::vector<std::string> topics;
   // Turn it off for thousands of partitions. Their values become a sum or a maximum of the topic.
   bool by_partition = true;
-  // Asked for its size, if its stores are on this host. A server would count a table for it.
-  Window* window = nullptr;
+  std::optional<WindowSize> window = {};
 };
 
 std::string RunMetricsText(const RunReport& report, const RunMetricsOptions& options);
