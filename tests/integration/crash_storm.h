@@ -107,6 +107,7 @@ class CrashStorm {
   size_t Count(CallRecord::Kind kind, uint32_t member);
   bool SomeMapIsNotEmpty() const;
   bool SomebodyWasThoughtDead() const;
+  bool IsCautious(uint32_t member) const;
   std::string LogOf(uint32_t member) const { return LogOfMember(setup_, member); }
 
   const StormSize size_;
