@@ -81,7 +81,7 @@ const std::string kFullService =
     "limits: {in_flight: 1000, in_flight_bytes: 64MiB, waiting: 2000, waiting_bytes: 32MiB,\n"
     "         over_waiting: park, partition_credit: 100, span: 5000, batch: 50, lane_batch: 5}\n"
     "log: {level: debug, format: json, file: /var/log/pay}\n"
-    "admin: {socket: /run/pay/admin.sock, listen: 9464}\n";
+    "admin: {socket: /run/pay/admin.sock, listen: 9464, metrics_by_partition: false}\n";
 
 TEST(ServiceFile, EveryKeyOfSourceAndScopeReachesItsOption) {
   const ServiceOptions options = Parsed(kFullService);
@@ -152,6 +152,7 @@ TEST(ServiceFile, EveryKeyOfRuntimeLimitsAndLogReachesItsOption) {
   EXPECT_EQ(options.log.file, "/var/log/pay");
   EXPECT_EQ(options.admin.socket, "/run/pay/admin.sock");
   EXPECT_EQ(options.admin.listen, "9464");
+  EXPECT_FALSE(options.admin.metrics_by_partition);
 }
 
 TEST(ServiceFile, WithoutAWindowNothingIsAskedAboutIds) {

@@ -280,9 +280,25 @@ TEST_F(PollReportTest, HowFarTheCompletingOfAWindowIs) {
   ASSERT_TRUE(Says(loop, [](const PartitionReport& one) {
     return one.waiting == "its window is completed from the log: at offset 1 of [0, 3)";
   }));
+  EXPECT_EQ(loop.Now().partitions[0].measures.catch_up_left, 2);
   loop.script().Append(0, "b", "k");
   loop.script().Append(0, "c", "k");
   ASSERT_TRUE(Works(loop));
+  EXPECT_EQ(loop.Now().partitions[0].measures.catch_up_left, 0);
+}
+
+TEST_F(PollReportTest, ARefusedCommitCountsAsRefusedByAFence) {
+  const auto refusals = [](const RunningLoop& loop) {
+    return loop.Now().measures.fence_refusals[static_cast<size_t>(FencePlace::kCommit)];
+  };
+  RunningLoop loop(Options(), &window_, Count());
+  loop.script().Assign(0);
+  ASSERT_TRUE(Works(loop));
+  EXPECT_EQ(refusals(loop), 0);
+  loop.script().AnswerCommits(CommitReply::kRefused);
+  loop.script().Append(0, "a", "k");
+  ASSERT_TRUE(Holds([&] { return refusals(loop) == 1; }));
+  loop.script().Lose(0);
 }
 
 TEST_F(PollReportTest, AHoleAtTheEndIsNoBacklogAndIsCommitted) {
