@@ -126,8 +126,7 @@ bool Holdups::HasWork(const PartitionReport& one, const LogSight& log) {
   return status.phase != PartitionPhase::kNone && (status.counts.open > 0 || unread);
 }
 
-void Holdups::Note(PartitionId id, std::optional<int64_t> caught_up_to, PartitionReport& one,
-                   BootTime now) {
+void Holdups::Note(PartitionId id, PartitionReport& one, BootTime now) {
   Partition& of = At(id);
   const PartitionStatus& status = one.status;
   const bool ours = status.phase != PartitionPhase::kNone;
@@ -140,7 +139,7 @@ void Holdups::Note(PartitionId id, std::optional<int64_t> caught_up_to, Partitio
     one.client = {fetch.state, Since(fetch.record_at, now), Since(fetch.answer_at, now)};
   }
   const Mark mark{status.epoch, status.counts.deliveries - status.counts.open,
-                  caught_up_to.value_or(-1)};
+                  one.measures.catch_up_left};
   if (mark != of.mark || !HasWork(one, of.log)) {
     of.mark = mark;
     of.moved_at = now;

@@ -3,7 +3,7 @@
 // each. `oncemq status` tells it, and every 30 s the log.
 //
 //   if (holdups.LogsDue(now)) holdups.SeeLog(id, source.LogOf(id));     // for each partition
-//   holdups.Note(id, caught_up_to, report.partitions[i], now);          // likewise
+//   holdups.Note(id, report.partitions[i], now);                        // likewise
 //   auto open = holdups.ListOpen(now);
 //   core.FindOldest(open);
 //   holdups.Keep(std::move(open));
@@ -32,10 +32,8 @@ class Holdups {
   bool LogsDue(BootTime now);
   void SeeLog(PartitionId id, const LogSight& log);
 
-  // Fills in the lag, and for how long nothing has moved. `caught_up_to`: while the window is
-  // completed from the log, how far that is.
-  void Note(PartitionId id, std::optional<int64_t> caught_up_to, PartitionReport& one,
-            BootTime now);
+  // Fills in the lag, and for how long nothing has moved.
+  void Note(PartitionId id, PartitionReport& one, BootTime now);
 
   // Partitions with an open message, to be filled in by Core::FindOldest(). Once a second.
   std::vector<OpenMessage> ListOpen(BootTime now);
@@ -56,7 +54,7 @@ class Holdups {
   struct Mark {
     uint32_t epoch = 0;
     int64_t ended = -1;
-    int64_t caught_up_to = -1;
+    int64_t catch_up_left = 0;
     bool operator==(const Mark&) const = default;
   };
   struct Partition {

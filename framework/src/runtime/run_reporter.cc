@@ -111,8 +111,6 @@ void RunReporter::Measure(RunReport& report) {
   for (size_t i = 0; i < reported_.size(); i++) {
     PartitionMeasures& one = report.partitions[i].measures;
     one.parked = parked != nullptr ? parked->Count(reported_[i]) : std::nullopt;
-    const auto left = poll_.catch_up ? poll_.catch_up->LeftOf(reported_[i]) : std::nullopt;
-    one.catch_up_left = left ? std::max<int64_t>(left->start - left->at, 0) : 0;
   }
 }
 
@@ -209,6 +207,9 @@ void RunReporter::ReportPartitions(RunReport& report) {
     reported_.push_back(id);
     PartitionName name = poll_.source->Name(id);
     PartitionReport one{std::move(name.topic), name.partition, poll_.core.Status(id), owned.source};
+    if (const auto left = poll_.catch_up ? poll_.catch_up->LeftOf(id) : std::nullopt) {
+      one.measures.catch_up_left = std::max<int64_t>(left->start - left->at, 0);
+    }
     if (const auto& missing_ids = owned.missing_ids) {
       one.unprotected =
           UnprotectedTime{.since = poll_.WallAt(missing_ids->since),
@@ -247,9 +248,7 @@ void RunReporter::NoteHoldups(RunReport& report) {
     if (logs_due) {
       holdups_.SeeLog(id, partitions_.Owns(id) ? poll_.source->LogOf(id) : LogSight{});
     }
-    const auto left = poll_.catch_up ? poll_.catch_up->LeftOf(id) : std::nullopt;
-    holdups_.Note(id, left ? std::optional(left->at) : std::nullopt, report.partitions[i],
-                  poll_.now);
+    holdups_.Note(id, report.partitions[i], poll_.now);
     report.partitions[i].measures.trend = JudgeLag(id, report.partitions[i]);
   }
   std::vector<OpenMessage> open = holdups_.ListOpen(poll_.now);

@@ -32,8 +32,9 @@ class HoldupsTest : public ::testing::Test {
     one.status.counts.open = open;
     return one;
   }
-  PartitionReport Note(PartitionReport one, std::optional<int64_t> caught_up_to = {}) {
-    holdups_.Note(static_cast<PartitionId>(one.partition), caught_up_to, one, now_);
+  PartitionReport Note(PartitionReport one, int64_t catch_up_left = 0) {
+    one.measures.catch_up_left = catch_up_left;
+    holdups_.Note(static_cast<PartitionId>(one.partition), one, now_);
     return one;
   }
   void Keep(PartitionId id, OpenState state, const std::string& why,
