@@ -130,6 +130,9 @@ int ExplainIdCommand(const ServiceTarget& target, const ExplainIdArguments& argu
   }
   ServiceAnswer reply =
       QueryService(target, {.command = "explain id", .arguments = {{"id_hex", hex}}});
+  if (reply.code == kExitNoService) {
+    std::cerr << "its window can be asked without the service: `oncemq window show ID -c FILE`\n";
+  }
   if (reply.code != kExitDone || !reply.result.is_object()) {
     return reply.code == kExitDone ? kExitFailed : reply.code;
   }

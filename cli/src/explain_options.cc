@@ -43,7 +43,8 @@ void AddExplain(CLI::App& app, CommandActions& actions) {
                    "As the service that runs there says it");
   CLI::App* partition = explain->add_subcommand(
       "partition", "What a partition waits for, its lowest open message, and the next step");
-  partition->add_option("partition", arguments->partition, "TOPIC/NUMBER")->required();
+  partition->add_option("partition", arguments->partition, "TOPIC/NUMBER, or 'TOPIC [NUMBER]'")
+      ->required();
   CLI::App* id = explain->add_subcommand(
       "id", "Where a message is: in the window, parked, open, and who owns its partition");
   id->add_option("id", arguments->id.id, "The id")->required();
@@ -57,7 +58,7 @@ void AddExplain(CLI::App& app, CommandActions& actions) {
       "there.");
   id->footer(
       "With a service file that parks, the park topics are read too.\n"
-      "Exit codes: 2 refused, 6 no service answers there.");
+      "Exit codes: 2 refused, 6 no service answers there: `oncemq window show` needs none.");
   actions.push_back({guarantee, [arguments] {
                        return ExplainGuaranteeCommand(arguments->target, arguments->json);
                      }});

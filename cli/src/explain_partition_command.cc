@@ -2,6 +2,7 @@
 #include "explain_partition_command.h"
 
 #include <iostream>
+#include <optional>
 
 #include "exit_code.h"
 #include "safe_json.h"
@@ -29,22 +30,43 @@ std::string HolderText(const std::string& holder) {
   return holder;
 }
 
-std::string Seconds(const ordered_json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_number_integer()
-             ? std::to_string(found->get<int64_t>() / 1000) + " s ago"
-             : "never";
-}
-
+// As far as it is known.
 std::string ClientText(const ordered_json& answer) {
   const auto client = answer.find("client");
   if (client == answer.end() || !client->is_object()) {
     return {};
   }
-  const std::string state = TextOf(*client, "fetch_state");
-  return "client     fetch state " + (state.empty() ? "not known" : SafeText(state)) +
-         ", last record " + Seconds(*client, "record_ms") + ", last answer of its broker " +
-         Seconds(*client, "answer_ms") + "\n";
+  std::string out;
+  const auto add = [&out](const std::string& part) {
+    out += (out.empty() ? "client     " : ", ") + part;
+  };
+  if (const std::string state = TextOf(*client, "fetch_state"); !state.empty()) {
+    add("fetch state " + SafeText(state));
+  }
+  for (const auto& [key, name] : {std::pair("record_ms", "last record "),
+                                  std::pair("answer_ms", "last answer of its broker ")}) {
+    if (HasNumber(*client, key)) {
+      add(name + std::to_string(NumberOf(*client, key) / 1000) + " s ago");
+    }
+  }
+  return out.empty() ? out : out + "\n";
+}
+
+// Both "payments/3" and "payments [3]".
+std::optional<nlohmann::json> PlaceIn(const std::string& name) {
+  const bool printed = name.ends_with(']');
+  const std::string mark = printed ? " [" : "/";
+  const std::string text = name.substr(0, name.size() - (printed ? 1 : 0));
+  const size_t at = text.rfind(mark);
+  if (at == std::string::npos || at == 0) {
+    return std::nullopt;
+  }
+  const std::string number = text.substr(at + mark.size());
+  const bool digits =
+      !number.empty() && number.find_first_not_of("0123456789") == std::string::npos;
+  return digits
+             ? std::optional(nlohmann::json{{"topic", text.substr(0, at)}, {"partition", number}})
+             : std::nullopt;
 }
 
 }  // namespace
@@ -68,22 +90,19 @@ std::string PartitionExplainedText(const ordered_json& answer) {
          ", committed " + (committed == "-1" ? "nothing" : committed) + ", next offset " +
          PartOf(answer, "next_offset") + ", log end " + PartOf(answer, "log_end") + ", lag " +
          PartOf(answer, "lag") + "\n";
-  return out + ClientText(answer) + "trend      " + PartOf(answer, "trend") + "\nnext       " +
-         PartOf(answer, "next") + "\n";
+  const std::string trend = TextOf(answer, "trend");  // none in a stop
+  return out + ClientText(answer) + (trend.empty() ? "" : "trend      " + SafeText(trend) + "\n") +
+         "next       " + PartOf(answer, "next") + "\n";
 }
 
 int ExplainPartitionCommand(const ServiceTarget& target, const std::string& name, bool json) {
-  const size_t slash = name.rfind('/');
-  const std::string number = slash == std::string::npos ? "" : name.substr(slash + 1);
-  const bool digits =
-      !number.empty() && number.find_first_not_of("0123456789") == std::string::npos;
-  if (!digits || slash == 0) {
+  const auto place = PlaceIn(name);
+  if (!place) {
     std::cerr << SafeText(name) << " is no partition: say TOPIC/NUMBER, such as payments/3\n";
     return kExitUsage;
   }
-  const ServiceAnswer reply = QueryService(
-      target, {.command = "explain partition",
-               .arguments = {{"topic", name.substr(0, slash)}, {"partition", number}}});
+  const ServiceAnswer reply =
+      QueryService(target, {.command = "explain partition", .arguments = *place});
   if (reply.code != kExitDone) {
     return reply.code;
   }

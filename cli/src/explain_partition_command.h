@@ -8,7 +8,8 @@
 
 namespace oncemq {
 
-// `name` is TOPIC/NUMBER. Returns the exit code, kExitFailed where the member does not have it.
+// `name` is TOPIC/NUMBER, or TOPIC [NUMBER] as other commands print it. Returns the exit code,
+// kExitFailed where the member does not have it.
 int ExplainPartitionCommand(const ServiceTarget& target, const std::string& name, bool json);
 
 // For people. Any JSON gives a text.

@@ -14,9 +14,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
-ordered_json OrNull(const std::optional<int64_t>& number) {
-  return number ? ordered_json(*number) : ordered_json();
-}
+// Tells members with one client id on one host apart.
+constexpr size_t kEndOfMemberId = 6;
 
 std::string PartitionNameIn(const GroupPartition& partition) {
   return SafeText(partition.topic) + " [" + std::to_string(partition.partition) + "]";
@@ -72,25 +71,29 @@ ordered_json SumOf(const ordered_json& partitions, const char* key) {
 }
 
 // Over the partitions with a commit of ours.
-void AddSums(ordered_json& out) {
-  Totals none;
-  out["totals"] = TermsAsJson(TermsOf(none));
-  for (const char* key : {"offsets", "difference", "uncertain"}) {
-    out[key] = 0;
-  }
-  for (const ordered_json& partition : out["partitions"]) {
-    if (!partition.contains("totals")) {
-      continue;
-    }
-    for (auto& [name, sum] : out["totals"].items()) {
-      sum = sum.get<int64_t>() + NumberOf(partition["totals"], name.c_str());
-    }
-    for (const char* key : {"offsets", "difference", "uncertain"}) {
-      out[key] = NumberOf(out, key) + NumberOf(partition, key);
+void AddSums(const GroupStatus& status, ordered_json& out) {
+  Totals totals;
+  int64_t difference = 0;
+  int64_t uncertain = 0;
+  for (const GroupPartition& partition : status.partitions) {
+    if (partition.commit) {
+      totals += partition.commit->totals;
+      difference += partition.commit->OffsetsWithoutOutcome(*partition.committed);
+      uncertain += partition.commit->uncertain;
     }
   }
+  out["totals"] = TermsAsJson(TermsOf(totals));
+  out["offsets"] = totals.sum() + difference;
+  out["difference"] = difference;
+  out["uncertain"] = uncertain;
   out["lag"] = SumOf(out["partitions"], "lag");
   out["parked_now"] = SumOf(out["partitions"], "parked_now");
+}
+
+// The group of the service on this host, if it is another one, or null.
+ordered_json OtherGroup(const GroupView& view) {
+  const std::string group = TextOf(view.here, "group");
+  return !view.here.is_object() || group == view.group ? ordered_json() : ordered_json(group);
 }
 
 // The first identity, of the member that answers on this host.
@@ -115,10 +118,7 @@ void AddStandstills(const GroupPartition& partition, bool settled,
   if (partition.unread && partition.unread->code != Code::kNotFound) {
     lines.push_back(name + " cannot start from its commit: " + SafeText(partition.unread->message));
   }
-  if (!partition.committed) {
-    return;
-  }
-  if (partition.log_start && *partition.committed < *partition.log_start) {
+  if (partition.committed && partition.log_start && *partition.committed < *partition.log_start) {
     lines.push_back(std::to_string(*partition.log_start - *partition.committed) + " messages of " +
                     name + " after its commit are gone from the log");
   }
@@ -178,6 +178,13 @@ std::string Identity(const std::string& whole, int64_t sum, const ordered_json& 
   return out + ", difference " + std::to_string(difference);
 }
 
+// "payments-1/10.0.0.1 0ba840"
+std::string MemberCell(const ordered_json& member) {
+  const std::string id = TextOf(member, "id");
+  return PartOf(member, "client_id") + PartOf(member, "host") + " " +
+         SafeText(id.substr(id.size() - std::min(id.size(), kEndOfMemberId)));
+}
+
 std::string NumberCell(const ordered_json& object, const char* key) {
   return HasNumber(object, key) ? std::to_string(NumberOf(object, key)) : "-";
 }
@@ -187,7 +194,7 @@ StatusRow GroupRowOf(const ordered_json& partition) {
   row.cells.push_back(PartitionNameOf(partition));
   const ordered_json none = ordered_json::object();
   const ordered_json& member = partition["member"].is_object() ? partition["member"] : none;
-  row.cells.push_back(member.empty() ? "-" : PartOf(member, "client_id") + PartOf(member, "host"));
+  row.cells.push_back(member.empty() ? "-" : MemberCell(member));
   for (const char* key : {"committed", "log_end", "lag"}) {
     row.cells.push_back(NumberCell(partition, key));
   }
@@ -229,6 +236,10 @@ std::vector<std::string> GroupHead(const ordered_json& group) {
                             deliveries["counts"], NumberOf(deliveries, "difference")) +
                    ", of process " + PartOf(deliveries, "pid") + " on this host since its start");
   }
+  if (!group["other_group"].is_null()) {
+    head.push_back("deliveries not known: the service at `admin.socket` is of the group " +
+                   PartOf(group, "other_group"));
+  }
   head.push_back("uncertain " + NumberCell(group, "uncertain") + ", parked now " +
                  NumberCell(group, "parked_now"));
   if (const std::string why = TextOf(group, "ends_unknown"); !why.empty()) {
@@ -254,8 +265,9 @@ ordered_json GroupJson(const GroupView& view) {
   for (const GroupPartition& partition : view.status.partitions) {
     out["partitions"].push_back(PartitionJson(view, partition));
   }
-  AddSums(out);
-  out["deliveries"] = DeliveriesJson(view.here);
+  AddSums(view.status, out);
+  out["other_group"] = OtherGroup(view);
+  out["deliveries"] = out["other_group"].is_null() ? DeliveriesJson(view.here) : ordered_json();
   out["missing_topics"] = view.status.missing_topics;
   out["ends_unknown"] = view.status.ends_unknown;
   out["wrong_sums"] = WrongSumsOf(out);

@@ -83,16 +83,11 @@ Totals ExpectCommitsAddUp(const std::string& bootstrap, const std::string& group
       ADD_FAILURE() << ToString(metadata.error());
       continue;
     }
-    const Totals& totals = metadata->totals;
     EXPECT_TRUE(metadata->clean);
     EXPECT_TRUE(metadata->map.empty());
-    EXPECT_EQ(totals.sum(), commit.offset - metadata->since);
+    EXPECT_EQ(metadata->totals.sum(), commit.offset - metadata->since);
     EXPECT_EQ(commit.offset, admin.QueryWatermarks(topic, partition).high);
-    sums.applied += totals.applied;
-    sums.suppressed += totals.suppressed;
-    sums.parked += totals.parked;
-    sums.rejected += totals.rejected;
-    sums.skipped += totals.skipped;
+    sums += metadata->totals;
   }
   EXPECT_EQ(sums.sum(), static_cast<int64_t>(messages));
   return sums;

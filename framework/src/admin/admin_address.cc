@@ -23,8 +23,9 @@ Status CheckAdminSocket(std::string_view path) {
 }
 
 Result<AdminAddress> ParseAdminAddress(std::string_view text) {
-  const Error wrong{Code::kInvalid, Effect::kNone,
-                    "is no port, and no address with a port: 9464, 127.0.0.1:9464, [::1]:9464"};
+  const Error wrong{
+      Code::kInvalid, Effect::kNone,
+      "is no port, and no address with a port: 9464, 127.0.0.1:9464, 0.0.0.0:9464, [::1]:9464"};
   const size_t colon = text.rfind(':');
   const std::string_view host =
       colon == std::string_view::npos ? "localhost" : text.substr(0, colon);

@@ -47,10 +47,6 @@ const PartitionReport* Find(const RunReport& report, const PlaceName& name) {
   return found == report.partitions.end() ? nullptr : &*found;
 }
 
-ordered_json MillisOrNull(std::optional<milliseconds> time) {
-  return time ? ordered_json(time->count()) : ordered_json();
-}
-
 ordered_json PlaceAsJson(const PlaceName& name, const PartitionReport* one) {
   const bool owned = one != nullptr && one->owned();
   return {{"topic", name.topic},
@@ -68,7 +64,7 @@ Result<ordered_json> ExplainPartition(const AdminSubject& subject, const json& a
   const PartitionReport* const one = Find(report, *name);
   ordered_json out = PlaceAsJson(*name, one);
   if (one == nullptr || !one->owned()) {
-    out["next"] = kAskItsOwner;
+    out["next"] = NextStepElsewhere(report, subject.topics, name->topic);
     return out;
   }
   out["phase"] = ToString(one->status.phase);
@@ -79,8 +75,8 @@ Result<ordered_json> ExplainPartition(const AdminSubject& subject, const json& a
   out["next_offset"] = one->status.next_offset;
   AddHoldups(*one, out);
   out["client"] = {{"fetch_state", one->client.fetch_state},
-                   {"record_ms", MillisOrNull(one->client.record_ago)},
-                   {"answer_ms", MillisOrNull(one->client.answer_ago)}};
+                   {"record_ms", OrNull(one->client.record_ago)},
+                   {"answer_ms", OrNull(one->client.answer_ago)}};
   out["trend"] =
       one->stopped.empty() ? ordered_json(ToString(one->measures.trend)) : ordered_json();
   out["age_ms"] = report.age.count();

@@ -12,10 +12,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-ordered_json NumberOrNull(const std::optional<int64_t>& number) {
-  return number ? ordered_json(*number) : ordered_json();
-}
-
 void AddBytes(ordered_json& out, const std::string& name, const std::string& bytes) {
   if (IsPlainText(bytes)) {
     out[name] = bytes;
@@ -61,13 +57,13 @@ ordered_json OpenMessageAsJson(const OpenMessage& message, std::optional<millise
   out["state"] = ToString(message.state);
   out["attempt"] = message.attempt;
   out["why"] = message.why;
-  out["next_try_ms"] = next_try ? ordered_json(next_try->count()) : ordered_json();
+  out["next_try_ms"] = OrNull(next_try);
   return out;
 }
 
 void AddHoldups(const PartitionReport& report, ordered_json& out) {
-  out["log_end"] = NumberOrNull(report.log_end);
-  out["lag"] = NumberOrNull(report.lag);
+  out["log_end"] = OrNull(report.log_end);
+  out["lag"] = OrNull(report.lag);
   out["retrying"] = report.status.retrying;
   out["unmoved_ms"] = report.unmoved.count();
   out["oldest"] = report.oldest ? HeldByAsJson(*report.oldest) : ordered_json();
@@ -79,7 +75,7 @@ void AddHoldups(const RunReport& report, ordered_json& out) {
     retrying += one.status.retrying;
   }
   out["retrying"] = retrying;
-  out["lag"] = NumberOrNull(LagOfAll(report));
+  out["lag"] = OrNull(LagOfAll(report));
   out["missing_topics"] = ordered_json::array();
   for (const MissingTopic& missing : report.missing) {
     out["missing_topics"].push_back(

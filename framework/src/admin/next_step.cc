@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "next_step.h"
 
+#include <algorithm>
+
 #include "holder.h"
 #include "safe_json.h"
 
@@ -41,8 +43,8 @@ std::string NextStepOf(const PartitionReport& one) {
     case Holder::kHandler:
       return NextStepOfHandler(one);
     case Holder::kStore:
-      return "look at the server or the disk of the window with `oncemq doctor`; the work goes on "
-             "by itself once it answers";
+      return "look at the window, the journal or the park topic, by the reason above, with `oncemq "
+             "doctor`; the work goes on by itself once it answers";
     case Holder::kLock:
       return "find the holder of the name with `oncemq lock ls` and `oncemq lock show NAME`";
     case Holder::kCommit:
@@ -61,19 +63,44 @@ std::string NextStepOf(const PartitionReport& one) {
   return {};
 }
 
+std::string NextStepElsewhere(const RunReport& report, const std::vector<std::string>& topics,
+                              const std::string& topic) {
+  if (!topics.empty() && std::ranges::find(topics, topic) == topics.end()) {
+    return "this service does not read the topic " + topic + ": look at `topics` in its file";
+  }
+  if (!report.unreached.empty()) {
+    return "no broker answers: look at the brokers with `oncemq doctor`, then ask again";
+  }
+  return "this member does not have the partition: ask the one that `oncemq group status` names";
+}
+
 std::string NextStepOf(const ordered_json& id) {
   const ordered_json& open = id["open"];
+  const ordered_json& window = id["window"];
   if (open.is_array() && !open.empty()) {
-    return "it is open in this member: ask `oncemq explain partition " + TextOf(open[0], "topic") +
-           "/" + PartOf(open[0], "partition") + "` what holds it";
+    const bool stopped = TextOf(open[0], "state") == "stopped";
+    return (stopped ? "its partition is stopped at it: ask `oncemq explain partition "
+                    : "it is open in this member: ask `oncemq explain partition ") +
+           TextOf(open[0], "topic") + "/" + PartOf(open[0], "partition") +
+           (stopped ? "` why" : "` what holds it");
   }
-  const std::string state = TextOf(id["window"], "state");
+  const std::string state = TextOf(window, "state");
   const ordered_json& place = id["place"];
   if (state == "done" || state == "handed") {
-    return "nothing: it is done, and copies of it do not run";
+    return window.value("uncertain", false)
+               ? "it is done, and uncertain: its effect may have happened more than once, so look "
+                 "for it in the target"
+               : "nothing: it is done, and copies of it do not run";
   }
   if (state == "parked") {
     return "it was refused: look at it with `oncemq park show --id ID -c FILE`";
+  }
+  if (window.contains("error")) {
+    return "the window has given no answer: look at its server or disk with `oncemq doctor`, then "
+           "ask again";
+  }
+  if (open.is_object()) {
+    return "the open messages of this member are not known: ask again";
   }
   if (state == "open") {
     return place.is_object() && place["owned"] == true

@@ -6,16 +6,17 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
-#include <string_view>
+#include <vector>
 
 #include "oncemq/framework/runtime.h"
 
 namespace oncemq {
 
-inline constexpr std::string_view kAskItsOwner =
-    "this member does not have the partition: ask the one that `oncemq group status` names";
-
 std::string NextStepOf(const PartitionReport& one);
+
+// For a partition that this member does not have. `topics` as AdminSubject::topics.
+std::string NextStepElsewhere(const RunReport& report, const std::vector<std::string>& topics,
+                              const std::string& topic);
 
 // From the answer of `explain id`, without its own `next`.
 std::string NextStepOf(const nlohmann::ordered_json& id);

@@ -4,9 +4,13 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "oncemq/base/clock.h"
 
 namespace oncemq {
 
@@ -36,6 +40,14 @@ inline bool IsPlainText(std::string_view bytes) {
   });
   // Bytes that are no UTF-8 come back as something else.
   return !controls && nlohmann::json::parse(SafeJson(std::string(bytes)), nullptr, false) == bytes;
+}
+
+inline nlohmann::ordered_json OrNull(const std::optional<int64_t>& number) {
+  return number ? nlohmann::ordered_json(*number) : nlohmann::ordered_json();
+}
+
+inline nlohmann::ordered_json OrNull(const std::optional<milliseconds>& time) {
+  return time ? nlohmann::ordered_json(time->count()) : nlohmann::ordered_json();
 }
 
 // The text of a field; empty where it is not there, or no text.

@@ -33,8 +33,7 @@ void AddNotOpen(const RunReport& report, ordered_json& out) {
     const auto same = [&](const ordered_json& other) {
       return other["topic"] == partition.topic && other["partition"] == partition.partition;
     };
-    const bool given = !partition.waiting.empty() || !partition.stopped.empty();
-    if (given && partition.status.phase == PartitionPhase::kNone &&
+    if (partition.owned() && partition.status.phase == PartitionPhase::kNone &&
         std::none_of(out.begin(), out.end(), same)) {
       out.push_back({{"topic", partition.topic},
                      {"partition", partition.partition},

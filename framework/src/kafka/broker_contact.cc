@@ -20,9 +20,6 @@ constexpr milliseconds kContactAnswerWithin{5'000};
 constexpr microseconds kContactQueryLost{15'000'000};
 constexpr microseconds kSilentAfter{20'000'000};
 
-using TextPtr =
-    std::unique_ptr<char, decltype([](char* text) { rd_kafka_mem_free(nullptr, text); })>;
-
 // Errors of the client itself are below zero. One of them rests on an answer: a broker that does
 // not know the question has said which ones it knows.
 bool IsAnswer(rd_kafka_resp_err_t code) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oncemq/framework/group_status.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -91,6 +92,17 @@ void AddBounds(rd_kafka_t* client, const std::vector<PartitionName>& names, mill
   }
 }
 
+// The policy is for a group without commits, as in GroupBeginning.
+void NoteStarts(KafkaOptions::Start start, GroupStatus& status) {
+  const bool at_log_start = start == KafkaOptions::Start::kEarliest ||
+                            std::ranges::any_of(status.partitions, [](const GroupPartition& one) {
+                              return one.committed.has_value();
+                            });
+  for (GroupPartition& one : status.partitions) {
+    one.begins_at_log_start = at_log_start;
+  }
+}
+
 void AddMember(const rd_kafka_MemberDescription_t* described, GroupStatus& status) {
   const GroupMember& member = status.members.emplace_back(
       GroupMember{.id = WordOf(rd_kafka_MemberDescription_consumer_id(described)),
@@ -163,6 +175,7 @@ Result<GroupStatus> QueryGroup(const RuntimeOptions& options, milliseconds withi
       return commits.error();
     }
     AddBounds(client->get(), *names, within, status);
+    NoteStarts(options.kafka.start, status);
   }
   const Status members = AddMembers(client->get(), options.kafka.group, within, status);
   return members ? Result<GroupStatus>(std::move(status)) : members.error();

@@ -59,7 +59,9 @@ void Member::OnAssign(const rd_kafka_topic_partition_list_t& list, SourceEvents&
     static_cast<void>(ApplyAssignment({}, true));  // Serve() repeats it
     return;
   }
-  Log(LogLevel::kInfo, "kafka", "assigned", {{"partitions", list.cnt}});
+  const TextPtr member(rd_kafka_memberid(client_.get()));
+  Log(LogLevel::kInfo, "kafka", "assigned",
+      {{"partitions", list.cnt}, {"member", member == nullptr ? "" : member.get()}});
   events.Joined();
   const std::vector<PartitionId> ids = Numbers(list);
   std::set<std::string> topics;

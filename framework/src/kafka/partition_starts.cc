@@ -193,12 +193,11 @@ Result<int64_t> PartitionStarts::OffsetAtTime(const char* topic, int32_t partiti
 
 Result<uint64_t> PartitionStarts::Identity(const char* topic) {
   if (cluster_.empty()) {
-    char* const id = rd_kafka_clusterid(client_, Millis(kBoundsWithin));
+    const TextPtr id(rd_kafka_clusterid(client_, Millis(kBoundsWithin)));
     if (id == nullptr) {
       return Error{Code::kUnavailable, Effect::kNone, "the cluster's id is not known"};
     }
-    cluster_ = id;
-    rd_kafka_mem_free(client_, id);
+    cluster_ = id.get();
   }
   return StableHash(cluster_ + "/" + topic);
 }

@@ -39,6 +39,8 @@ using PartitionListPtr = std::unique_ptr<rd_kafka_topic_partition_list_t,
                                          DestroyedBy<rd_kafka_topic_partition_list_destroy>>;
 using AdminOptionsPtr =
     std::unique_ptr<rd_kafka_AdminOptions_t, DestroyedBy<rd_kafka_AdminOptions_destroy>>;
+using TextPtr =
+    std::unique_ptr<char, decltype([](char* text) { rd_kafka_mem_free(nullptr, text); })>;
 
 inline int Millis(milliseconds time) {
   return static_cast<int>(time.count());

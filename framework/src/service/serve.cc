@@ -62,14 +62,15 @@ Result<std::unique_ptr<AdminSocket>> OpenAdmin(const ServiceOptions& options,
     return std::unique_ptr<AdminSocket>();
   }
   auto sizes = window == nullptr ? nullptr : std::make_shared<WindowSizes>(*window);
-  return AdminSocket::Open(options.admin, {.runtime = runtime,
-                                           .window = window,
-                                           .group = options.runtime.kafka.group,
-                                           .guarantee = ExplainGuarantee(options),
-                                           .metrics = [&options, runtime, sizes, locks] {
-                                             return MetricsText(options, *runtime, sizes.get(),
-                                                                locks.get());
-                                           }});
+  return AdminSocket::Open(
+      options.admin,
+      {.runtime = runtime,
+       .window = window,
+       .group = options.runtime.kafka.group,
+       .guarantee = ExplainGuarantee(options),
+       .metrics = [&options, runtime, sizes,
+                   locks] { return MetricsText(options, *runtime, sizes.get(), locks.get()); },
+       .topics = options.runtime.kafka.topics});
 }
 
 // nullptr: the file names no store.

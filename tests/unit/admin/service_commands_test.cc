@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "admin_client.h"
+#include "next_step.h"
 #include "oncemq/base/store_login.h"
 #include "oncemq/dedup/memory_window.h"
 #include "oncemq/dedup/store_stat.h"
@@ -70,7 +71,11 @@ class ServiceCommandsTest : public ::testing::Test {
 
   json Query(const std::string& command, const json& arguments = json::object()) {
     AdminCommands commands;
-    AddServiceCommands(commands, {&runtime_, window_.get(), "shop", guarantee_});
+    AddServiceCommands(commands, {.runtime = &runtime_,
+                                  .window = window_.get(),
+                                  .group = "shop",
+                                  .guarantee = guarantee_,
+                                  .topics = topics_});
     return json::parse(AnswerAdmin(commands, EncodeAdminTarget({command, arguments})).body);
   }
   json Show(const std::string& id) { return Query("window show", {{"id_hex", HexOfBytes(id)}}); }
@@ -79,6 +84,7 @@ class ServiceCommandsTest : public ::testing::Test {
   std::unique_ptr<Window> window_ =
       *OpenMemoryWindow({.level = Level::kOpaque}, SystemClock::Instance());
   std::string guarantee_;
+  std::vector<std::string> topics_ = {"payments", "refunds"};
 };
 
 TEST_F(ServiceCommandsTest, StatusSaysWhatTheRunIsDoing) {
@@ -229,8 +235,19 @@ TEST_F(ServiceCommandsTest, ExplainPartitionSaysWhoHoldsItAndTheNextStep) {
   EXPECT_EQ(stopped["oldest"]["trace_id"], "4bf92f35");
 }
 
+TEST_F(ServiceCommandsTest, ExplainPartitionDoesNotBlameTheWindowForAJournalOrAParkTopic) {
+  PartitionReport& one = runtime_.report.partitions[0];
+  one.waiting = "the park topic payments.shop.park cannot be written";
+  one.waits_for = Holder::kStore;
+  const json out = Query("explain partition", {{"topic", "payments"}, {"partition", 3}});
+  EXPECT_EQ(out["holder"], "store");
+  EXPECT_THAT(out["next"].get<std::string>(),
+              HasSubstr("the journal or the park topic, by the reason above"));
+}
+
 TEST_F(ServiceCommandsTest, ExplainPartitionKnowsOnlyPartitionsOfThisMember) {
   runtime_.report.partitions.push_back({.topic = "payments", .partition = 4});
+  runtime_.report.unreached = "";
   for (const int number : {4, 5}) {
     const json out = Query("explain partition", {{"topic", "payments"}, {"partition", number}});
     EXPECT_EQ(out["owned"], false) << number;
@@ -242,6 +259,19 @@ TEST_F(ServiceCommandsTest, ExplainPartitionKnowsOnlyPartitionsOfThisMember) {
                             json{{"topic", "payments"}, {"partition", 3}, {"verbose", 1}}}) {
     EXPECT_TRUE(Query("explain partition", wrong).contains("error")) << wrong;
   }
+}
+
+TEST_F(ServiceCommandsTest, ExplainPartitionSendsToNoOwnerThatCannotBeFound) {
+  const auto next = [&](const std::string& topic) {
+    return Query("explain partition", {{"topic", topic}, {"partition", 4}})["next"]
+        .get<std::string>();
+  };
+  EXPECT_THAT(next("payments"), StartsWith("no broker answers"));
+  runtime_.report.unreached = "";
+  EXPECT_THAT(next("refunds"), HasSubstr("oncemq group status")) << "read, and none of it is here";
+  EXPECT_THAT(next("order"), StartsWith("this service does not read the topic order"));
+  topics_.clear();
+  EXPECT_THAT(next("order"), HasSubstr("oncemq group status")) << "its topics are not known";
 }
 
 TEST_F(ServiceCommandsTest, ExplainIdLooksIntoTheWindowAndAtTheOpenMessages) {
@@ -261,6 +291,8 @@ TEST_F(ServiceCommandsTest, ExplainIdLooksIntoTheWindowAndAtTheOpenMessages) {
   EXPECT_EQ(out["open"][0]["next_try_ms"], 500);
   EXPECT_EQ(out["place"]["owned"], true);
   EXPECT_THAT(out["next"].get<std::string>(), HasSubstr("oncemq explain partition payments/3"));
+  runtime_.found->front().message.state = OpenState::kStopped;
+  EXPECT_THAT(explain("p-17")["next"].get<std::string>(), StartsWith("its partition is stopped"));
   runtime_.found = Error{Code::kTimeout, Effect::kNone, "it is busy"};
   const OwnerEpoch owner_epoch = *window_->RaiseOwnerEpoch(0, 3, 0);
   const std::string_view id = "p-17";
@@ -270,8 +302,12 @@ TEST_F(ServiceCommandsTest, ExplainIdLooksIntoTheWindowAndAtTheOpenMessages) {
   out = explain("p-17");
   EXPECT_EQ(out["open"]["error"], "it is busy") << "the rest is told all the same";
   EXPECT_EQ(out["window"]["state"], "open");
+  EXPECT_THAT(out["next"].get<std::string>(), HasSubstr("are not known: ask again"));
+  runtime_.found = std::vector<FoundMessage>{};
+  out = explain("p-17");
   EXPECT_EQ(out["place"]["topic"], "payments");
   EXPECT_EQ(out["place"]["owned"], true);
+  EXPECT_THAT(out["next"].get<std::string>(), StartsWith("no member has it in hand"));
   runtime_.report.partitions[0].partition = 2;
   out = explain("p-17");
   EXPECT_EQ(out["place"]["topic"], "payments") << "its number is known by another partition";
@@ -313,6 +349,30 @@ class StoresWindow final : public Window {
 
   const WindowCapabilities capabilities_{.engine = "stores"};
 };
+
+TEST_F(ServiceCommandsTest, ExplainIdSaysThatTheWindowGivesNoAnswer) {
+  window_ = std::make_unique<StoresWindow>();
+  const json out = Query("explain id", {{"id", "p-17"}});
+  EXPECT_EQ(out["window"]["error"], "it only tells numbers");
+  EXPECT_THAT(out["next"].get<std::string>(), StartsWith("the window has given no answer"));
+}
+
+TEST_F(ServiceCommandsTest, ExplainIdSendsToTheTargetForAnUncertainOne) {
+  const OwnerEpoch owner_epoch = *window_->RaiseOwnerEpoch(0, 3, 0);
+  const std::string_view id = "p-17";
+  const Coordinates at{0, 3, 41};
+  const ClaimRequest claim{id, {0xABC, 5}, at, owner_epoch, 0};
+  ClaimAnswer answer;
+  ASSERT_TRUE(window_->Claim({&claim, 1}, {&answer, 1}));
+  MarkerChange change{};
+  const CompleteRequest complete{id, {0xABC, 5}, at};
+  ASSERT_TRUE(window_->Complete({&complete, 1}, {&change, 1}));
+  json out = Query("explain id", {{"id", "p-17"}});
+  EXPECT_EQ(out["window"]["state"], "done");
+  EXPECT_THAT(out["next"].get<std::string>(), StartsWith("nothing: it is done"));
+  out["window"]["uncertain"] = true;
+  EXPECT_THAT(NextStepOf(nlohmann::ordered_json(out)), HasSubstr("look for it in the target"));
+}
 
 TEST_F(ServiceCommandsTest, WindowStatTellsEachStoreAndWhichCannotBeRead) {
   EXPECT_EQ(Query("window stat"),

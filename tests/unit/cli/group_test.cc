@@ -42,9 +42,10 @@ class GroupAgainstKafka : public Command {
   }
 
   // The file of a member with a socket of its own.
-  std::string Service(int member) const {
+  std::string Service(int member, const std::string& start = "earliest") const {
     const std::string name = dir_.path() / ("member" + std::to_string(member));
     std::ofstream(name + ".yaml") << "kafka: {brokers: \"" + bootstrap_ + "\", group: " + topic_ +
+                                         ", start: " + start +
                                          ",\n        session_timeout: 6s, commit_interval: 100ms}\n"
                                          "topics: " +
                                          topic_ +
@@ -102,10 +103,16 @@ class GroupAgainstKafka : public Command {
 TEST_F(GroupAgainstKafka, AGroupWithoutAMemberIsShownByItsCommits) {
   const Ended never = Run("group status -c " + Service(0));
   EXPECT_EQ(never.code, 0) << never.err;
-  EXPECT_THAT(never.out, StartsWith("group " + topic_ + ": Dead, members 0, lag -\n"));
+  EXPECT_THAT(never.out, StartsWith("group " + topic_ + ": Dead, members 0, lag 0\n"));
   Send(0, "a");
   Send(0, "a");
   Send(1, "");
+  const Ended unread = Run("group status -c " + Service(0));
+  EXPECT_EQ(unread.code, 1) << "it begins at the start of the log";
+  EXPECT_THAT(unread.out, HasSubstr("no member has " + topic_ + " [0], and 2 messages wait\n"));
+  const Ended now = Run("group status -c " + Service(0, "now"));
+  EXPECT_EQ(now.code, 0) << "it begins at the end";
+  EXPECT_THAT(now.out, HasSubstr(", members 0, lag -\n"));
   auto member = Start(0);
   ASSERT_TRUE(SettlesWith(1));
   Stop(member);
@@ -156,6 +163,11 @@ TEST_F(GroupAgainstKafka, TwoMembersAndTheDeliveriesOfTheOneOnThisHost) {
   EXPECT_EQ(group["partitions"][0]["difference"], 1) << "the marker of the transaction";
   EXPECT_EQ(group["partitions"][1]["difference"], 0);
   EXPECT_NE(group["partitions"][0]["member"]["id"], group["partitions"][1]["member"]["id"]);
+  const std::string logs = oncemq::testing::ReadAll(err_.string() + ".member0") +
+                           oncemq::testing::ReadAll(err_.string() + ".member1");
+  for (const json& member : group["members"]) {
+    EXPECT_THAT(logs, HasSubstr("\"member\":" + member["id"].dump())) << "as it was assigned";
+  }
   EXPECT_EQ(group["deliveries"]["pid"], first->pid());
   EXPECT_EQ(group["deliveries"]["difference"], 0);
   const Ended plain = Run("group status --json --brokers " + bootstrap_ + " --group " + topic_ +

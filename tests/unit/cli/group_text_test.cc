@@ -24,8 +24,8 @@ CommitMetadata Commit(const Totals& totals) {
 
 // Two members and two partitions, all done.
 GroupView Working() {
-  const GroupMember one{.id = "rdkafka-1", .client_id = "rdkafka", .host = "/10.0.0.1"};
-  const GroupMember two{.id = "rdkafka-2", .client_id = "rdkafka", .host = "/10.0.0.2"};
+  const GroupMember one{.id = "rdkafka-00ba84", .client_id = "rdkafka", .host = "/10.0.0.1"};
+  const GroupMember two{.id = "rdkafka-1c55d0", .client_id = "rdkafka", .host = "/10.0.0.2"};
   GroupView view{.group = "shop"};
   view.status.state = "Stable";
   view.status.members = {one, two};
@@ -59,7 +59,7 @@ TEST(GroupText, TwoMembersHaveTheirPartitionsLagAndSums) {
   EXPECT_EQ(json["state"], "Stable");
   EXPECT_EQ(json["members"].size(), 2u);
   EXPECT_EQ(json["members"][1]["partitions"], 1);
-  EXPECT_EQ(json["partitions"][1]["member"]["id"], "rdkafka-2");
+  EXPECT_EQ(json["partitions"][1]["member"]["id"], "rdkafka-1c55d0");
   EXPECT_EQ(json["partitions"][0]["lag"], 3);
   EXPECT_EQ(json["lag"], 3);
   EXPECT_EQ(json["offsets"], 15);
@@ -70,19 +70,20 @@ TEST(GroupText, TwoMembersHaveTheirPartitionsLagAndSums) {
   EXPECT_EQ(json["parked_now"], 1);
   EXPECT_EQ(json["deliveries"], ordered_json());
   EXPECT_EQ(ExitCodeOfGroup(json), kExitDone) << "a member has what waits";
-  EXPECT_EQ(TextOf(view),
-            "group shop: Stable, members 2, lag 3\n"
-            "member rdkafka-1 at /10.0.0.1, partitions 1\n"
-            "member rdkafka-2 at /10.0.0.2, partitions 1\n"
-            "offsets 15 = applied 11 + suppressed 1 + parked 2 + rejected 1 + skipped 0, "
-            "difference 0\n"
-            "uncertain 2, parked now 1\n"
-            "PARTITION     MEMBER            COMMITTED  END  LAG              APPLIED  SUPPRESSED"
-            "  PARKED  REJECTED  SKIPPED  DIFFERENCE  UNCERTAIN  PARKED NOW  COMMIT\n"
-            "payments [0]  rdkafka/10.0.0.1         10   13    3  ##########        7           1"
-            "       2         0        0           0          2           1\n"
-            "payments [1]  rdkafka/10.0.0.2          5    5    0  ..........        4           0"
-            "       0         1        0           0          0           0\n");
+  EXPECT_EQ(
+      TextOf(view),
+      "group shop: Stable, members 2, lag 3\n"
+      "member rdkafka-00ba84 at /10.0.0.1, partitions 1\n"
+      "member rdkafka-1c55d0 at /10.0.0.2, partitions 1\n"
+      "offsets 15 = applied 11 + suppressed 1 + parked 2 + rejected 1 + skipped 0, "
+      "difference 0\n"
+      "uncertain 2, parked now 1\n"
+      "PARTITION     MEMBER                   COMMITTED  END  LAG              APPLIED  SUPPRESSED"
+      "  PARKED  REJECTED  SKIPPED  DIFFERENCE  UNCERTAIN  PARKED NOW  COMMIT\n"
+      "payments [0]  rdkafka/10.0.0.1 00ba84         10   13    3  ##########        7           1"
+      "       2         0        0           0          2           1\n"
+      "payments [1]  rdkafka/10.0.0.2 1c55d0          5    5    0  ..........        4           0"
+      "       0         1        0           0          0           0\n");
 }
 
 TEST(GroupText, TheDifferenceOfTheDurableSumsIsShown) {
@@ -106,7 +107,8 @@ TEST(GroupText, TheDifferenceOfTheDurableSumsIsShown) {
 TEST(GroupText, TheDeliveriesOfTheMemberOnThisHostHaveADifferenceToo) {
   GroupView view = Working();
   view.here = ordered_json::parse(
-      R"({"pid": 7, "counts": {"applied": 3, "handed_back": 1, "open": 1, "deliveries": 5}})");
+      R"({"group": "shop", "pid": 7,
+          "counts": {"applied": 3, "handed_back": 1, "open": 1, "deliveries": 5}})");
   ordered_json json = GroupJson(view);
   EXPECT_EQ(json["deliveries"]["difference"], 0);
   EXPECT_EQ(ExitCodeOfGroup(json), kExitDone);
@@ -117,8 +119,30 @@ TEST(GroupText, TheDeliveriesOfTheMemberOnThisHostHaveADifferenceToo) {
   json = GroupJson(view);
   EXPECT_EQ(json["deliveries"]["difference"], 1);
   EXPECT_EQ(ExitCodeOfGroup(json), kExitVerification);
-  view.here = ordered_json::parse(R"({"counts": 5})");
+  view.here = ordered_json::parse(R"({"group": "shop", "counts": 5})");
   EXPECT_EQ(GroupJson(view)["deliveries"], ordered_json());
+}
+
+TEST(GroupText, TheServiceOfAnotherGroupOnThisHostIsNamedAndNotCounted) {
+  GroupView view = Working();
+  view.here = ordered_json::parse(
+      R"({"group": "mail", "pid": 7, "counts": {"applied": 3, "deliveries": 5}})");
+  const ordered_json json = GroupJson(view);
+  EXPECT_EQ(json["deliveries"], ordered_json());
+  EXPECT_EQ(json["other_group"], "mail");
+  EXPECT_EQ(ExitCodeOfGroup(json), kExitDone) << "its sums are not ours";
+  EXPECT_THAT(TextOf(view), HasSubstr("\ndeliveries not known: the service at `admin.socket` is of "
+                                      "the group mail\n"));
+  view.here["group"] = "shop";
+  EXPECT_EQ(GroupJson(view)["other_group"], ordered_json());
+}
+
+TEST(GroupText, TwoMembersOfOneHostDiffer) {
+  GroupView view = Working();
+  view.status.partitions[1].member->host = view.status.partitions[0].member->host;
+  const StatusTable table = GroupTableOf(GroupJson(view));
+  EXPECT_EQ(table.rows[0].cells[1], "rdkafka/10.0.0.1 00ba84");
+  EXPECT_EQ(table.rows[1].cells[1], "rdkafka/10.0.0.1 1c55d0");
 }
 
 TEST(GroupText, MessagesWithoutAMemberDoNotMove) {
@@ -136,6 +160,30 @@ TEST(GroupText, MessagesWithoutAMemberDoNotMove) {
   EXPECT_THAT(TextOf(view), HasSubstr("\npayments [1]       -          5    9    4  "));
   view.status.state = "PreparingRebalance";
   EXPECT_EQ(ExitCodeOfGroup(GroupJson(view)), kExitDone) << "in a rebalance no member has any";
+}
+
+TEST(GroupText, APartitionWithoutACommitWaitsFromTheStartOfItsLog) {
+  GroupView view = Working();
+  GroupPartition& partition = view.status.partitions[1];
+  partition.log_start = 2;
+  partition.committed.reset();
+  partition.commit.reset();
+  partition.begins_at_log_start = true;
+  ordered_json json = GroupJson(view);
+  EXPECT_EQ(json["partitions"][1]["committed"], ordered_json());
+  EXPECT_EQ(json["partitions"][1]["lag"], 3);
+  EXPECT_EQ(json["lag"], 3);
+  EXPECT_EQ(ExitCodeOfGroup(json), kExitDone) << "its member takes it up";
+  partition.member.reset();
+  json = GroupJson(view);
+  EXPECT_THAT(json["standstills"], ElementsAre("no member has payments [1], and 3 messages wait"));
+  EXPECT_EQ(ExitCodeOfGroup(json), kExitFailed);
+  EXPECT_THAT(TextOf(view),
+              HasSubstr("\npayments [1]  -                                -    5    3  "));
+  partition.begins_at_log_start = false;
+  json = GroupJson(view);
+  EXPECT_EQ(json["lag"], ordered_json()) << "the group begins elsewhere";
+  EXPECT_THAT(json["standstills"], IsEmpty());
 }
 
 TEST(GroupText, ACommitThatCannotBeTakenOnStops) {
@@ -187,6 +235,7 @@ TEST(GroupText, NoTextFromOutsidePaintsTheTerminal) {
   view.status.members[0].host = "\x1b[31m";
   view.status.partitions[0].member = GroupMember{.client_id = "\x1b[31m", .host = "\n"};
   view.status.partitions[1].unread = Error{Code::kInvalid, Effect::kNone, "\x1b[31m"};
+  view.here = {{"group", "\x1b[31m"}};
   EXPECT_THAT(TextOf(view), Not(HasSubstr("\x1b")));
 }
 

@@ -272,14 +272,21 @@ TEST_F(QueriedService, ExplainPartitionSaysWhoHoldsIt) {
                                    "in 2 s, id p-17, key acct-5: no \\u001b room\n"));
   EXPECT_THAT(ended.out, HasSubstr("\nposition   active, frontier 41, committed nothing, next "
                                    "offset 44, log end 60, lag 19\n"));
-  EXPECT_THAT(ended.out, HasSubstr("\nclient     fetch state active, last record 1 s ago, last "
-                                   "answer of its broker never\ntrend      OK\nnext       "));
+  EXPECT_THAT(ended.out, HasSubstr("\nclient     fetch state active, last record 1 s ago\n"
+                                   "trend      OK\nnext       "));
   const auto json = nlohmann::json::parse(Run("explain partition pay/ments/3 --json" + At()).out);
   EXPECT_EQ(json["holder"], "handler");
+  EXPECT_EQ(Run("explain partition 'pay/ments [3]'" + At()).out, ended.out) << "as it is printed";
+  runtime_.report.partitions[0].client = {};
+  EXPECT_THAT(Run("explain partition pay/ments/3" + At()).out,
+              HasSubstr(", lag 19\ntrend      OK\n"))
+      << "nothing of the client is known";
   const Ended other = Run("explain partition pay/ments/4" + At());
   EXPECT_EQ(other.code, 1);
   EXPECT_THAT(other.out, StartsWith("pay/ments [4]: not this member's\nnext       "));
-  for (const char* wrong : {"payments", "payments/", "/3", "payments/3x", "payments/99999999999"}) {
+  for (const char* wrong :
+       {"payments", "payments/", "/3", "payments/3x", "payments/99999999999", "'payments [3'",
+        "'payments []'", "'payments [x]'", "payments[3]", "' [3]'", "']'"}) {
     EXPECT_EQ(Run(std::string("explain partition ") + wrong + At()).code, 2) << wrong;
   }
 }
@@ -313,13 +320,19 @@ TEST_F(QueriedService, ExplainIdSaysWhereItsMessageIs) {
 }
 
 TEST_F(QueriedService, NobodyThereIsToldAndHasItsOwnExitCode) {
-  for (const char* command : {"status", "window show x", "explain guarantee",
-                              "explain partition payments/3", "explain id x"}) {
+  const std::string why = "there is no " + Socket() + ": no service runs that offers this socket\n";
+  for (const char* command :
+       {"status", "window show x", "explain guarantee", "explain partition payments/3"}) {
     const Ended ended = Run(command + At());
     EXPECT_EQ(ended.code, 6) << command;
     EXPECT_EQ(ended.out, "");
-    EXPECT_EQ(ended.err, "there is no " + Socket() + ": no service runs that offers this socket\n");
+    EXPECT_EQ(ended.err, why);
   }
+  const Ended id = Run("explain id x" + At());
+  EXPECT_EQ(id.code, 6);
+  EXPECT_EQ(id.err, why +
+                        "its window can be asked without the service: `oncemq window show ID -c "
+                        "FILE`\n");
   EXPECT_EQ(Run("status " + ServiceFile()).code, 6);
 }
 

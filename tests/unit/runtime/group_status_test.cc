@@ -35,6 +35,15 @@ TEST(GroupStatus, LagIsKnownOnceTheCommitAndTheEndAre) {
   EXPECT_EQ(partition.lag(), std::nullopt);
 }
 
+TEST(GroupStatus, WithoutACommitTheLagCountsFromTheStartOfTheLog) {
+  GroupPartition partition{.log_start = 4, .log_end = 12};
+  EXPECT_EQ(partition.lag(), std::nullopt) << "the group begins elsewhere";
+  partition.begins_at_log_start = true;
+  EXPECT_EQ(partition.lag(), 8);
+  partition.committed = 5;
+  EXPECT_EQ(partition.lag(), 7);
+}
+
 TEST_F(ParkFixture, ACountTellsTheMessagesThatAreParkedNow) {
   const auto count = [this] {
     producer_->Flush();

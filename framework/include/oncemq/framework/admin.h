@@ -22,6 +22,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "oncemq/base/clock.h"
 #include "oncemq/base/result.h"
@@ -54,6 +55,8 @@ struct AdminSubject {
   std::string guarantee;
   // Gives the text of /metrics, on several threads. Empty where the service has none.
   std::function<std::string()> metrics = {};
+  // All that the service reads. Empty: not known.
+  std::vector<std::string> topics = {};
 };
 
 class AdminSocket {

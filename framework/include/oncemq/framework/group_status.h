@@ -34,9 +34,12 @@ struct GroupPartition {
   std::optional<int64_t> committed;
   std::optional<CommitMetadata> commit;
   std::optional<Error> unread;  // of DecodeCommit(), for a commit that is not ours
+  // Without a commit. False where KafkaOptions::start begins elsewhere.
+  bool begins_at_log_start = false;
 
   std::optional<int64_t> lag() const {
-    return committed && log_end ? std::optional(*log_end - *committed) : std::nullopt;
+    const auto from = !committed && begins_at_log_start ? log_start : committed;
+    return from && log_end ? std::optional(*log_end - *from) : std::nullopt;
   }
 };
 

@@ -38,6 +38,7 @@ struct Totals {
 
   int64_t sum() const { return applied + suppressed + parked + rejected + skipped; }
   void Count(Verdict verdict);
+  Totals& operator+=(const Totals& more);
   friend bool operator==(const Totals&, const Totals&) = default;
 };
 
@@ -63,6 +64,15 @@ inline void Totals::Count(Verdict verdict) {
     case Verdict::kOpenCarried:
       break;
   }
+}
+
+inline Totals& Totals::operator+=(const Totals& more) {
+  applied += more.applied;
+  suppressed += more.suppressed;
+  parked += more.parked;
+  rejected += more.rejected;
+  skipped += more.skipped;
+  return *this;
 }
 
 }  // namespace oncemq
