@@ -87,6 +87,10 @@ Result<std::vector<UncertainRecord>> Window::ListUncertain(WallTime) {
   return Error{Code::kInvalid, Effect::kNone, "this window keeps no record of uncertain calls"};
 }
 
+Status Window::Judge(std::span<const ClaimRequest>, std::span<ClaimAnswer>) {
+  return Error{Code::kInvalid, Effect::kNone, "this window claims only, and has no look without"};
+}
+
 Status Window::ForgetByHand(std::span<const std::string_view>, std::span<MarkerChange>) {
   return Error{Code::kInvalid, Effect::kNone, "this window forgets no id by hand"};
 }

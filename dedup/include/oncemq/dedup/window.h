@@ -358,6 +358,10 @@ class Window {
   // CompleteWith(). answers.size() >= requests.size(), likewise below.
   virtual Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) = 0;
 
+  // The present answers of Claim(), without a change of markers, leases or filing times. Never the
+  // base of a decision to run. kInvalid, also for no request, where there is no such look.
+  virtual Status Judge(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers);
+
   // open -> done. Judged by the token alone: a late truth is kept, also after the ownership is
   // gone, the lease has ended or the claim was released as uncertain, as long as nobody else has
   // claimed the id.
