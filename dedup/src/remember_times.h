@@ -11,6 +11,11 @@
 
 namespace oncemq {
 
+template <class WindowOptions>
+RememberTimes RequestedTimes(const WindowOptions& options) {
+  return {options.remember, options.skew};
+}
+
 // As in a service file: "168h".
 std::string DurationText(milliseconds duration);
 

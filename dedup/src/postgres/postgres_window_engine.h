@@ -126,7 +126,6 @@ class PostgresWindow final : public Window {
   Result<bool> TryFastPath(const CompleteRequest& request, MarkerChange& reply);
   Result<bool> Make(std::string_view statement, IdRows& rows);
   Status ReadMarkers(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers);
-  RememberTimes RequestedTimes() const { return {options_.remember, options_.skew}; }
   bool atomic() const { return *options_.level == Level::kAtomic; }
   IdRows NewRows() const {
     return IdRows(*options_.level, options_.times, scope_.secret, options_.remember,

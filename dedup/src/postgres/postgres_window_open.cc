@@ -213,7 +213,7 @@ Status PostgresWindow::FindScope() {
   scope_.number = NumberOf(found, 0, 0);
   std::copy_n(found.rows[0][1]->begin(), KeyedHash::kSecretBytes, scope_.secret.begin());
   scope_.incarnation = static_cast<uint64_t>(NumberOf(found, 0, 2));
-  if (options_.existing_only || TimesIn(found) == RequestedTimes()) {
+  if (options_.existing_only || TimesIn(found) == RequestedTimes(options_)) {
     return {};
   }
   const auto extended = Remember(RememberChange::kExtend);
@@ -222,7 +222,7 @@ Status PostgresWindow::FindScope() {
 
 Result<RememberTimes> PostgresWindow::Remember(RememberChange change) {
   const std::string_view name = options_.scope;
-  const RememberTimes asked = RequestedTimes();
+  const RememberTimes asked = RequestedTimes(options_);
   const bool extends = change == RememberChange::kExtend;
   std::vector<SqlStatement> statements;
   if (change == RememberChange::kExtend || change == RememberChange::kReplace) {

@@ -125,7 +125,6 @@ class RedisWindow final : public Window {
   std::string_view Opening() const {
     return options_.existing_only ? "none" : options_.expect_scope ? "extend" : "make";
   }
-  RememberTimes RequestedTimes() const { return {options_.remember, options_.skew}; }
   Status CheckRights();
 
   // The text that a script answers; none: the store has lost changes, which is noted now.

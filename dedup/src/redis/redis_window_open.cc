@@ -167,10 +167,10 @@ Result<std::unique_ptr<RedisWindow>> RedisWindow::OpenAt(std::string_view addres
   if (!found) {
     return found.error();
   }
-  const Status fits = options.existing_only
-                          ? Status()
-                          : CheckRememberTimes(window->RequestedTimes(), found->remembers,
-                                               ScopeText(options.scope));
+  const Status fits =
+      options.existing_only
+          ? Status()
+          : CheckRememberTimes(RequestedTimes(options), found->remembers, ScopeText(options.scope));
   if (!fits) {
     return fits.error();
   }
@@ -351,8 +351,8 @@ Result<RememberTimes> RedisWindow::Remember(RememberChange change) {
   if (!found) {
     return found.error();
   }
-  const Status fits =
-      CheckRememberTimes(RequestedTimes(), found->remembers, ScopeText(options_.scope), change);
+  const Status fits = CheckRememberTimes(RequestedTimes(options_), found->remembers,
+                                         ScopeText(options_.scope), change);
   return fits ? Result<RememberTimes>(found->remembers) : fits.error();
 }
 
