@@ -112,6 +112,34 @@ Status MemoryWindow::Claim(std::span<const ClaimRequest> requests, std::span<Cla
   return room ? Apply(requests, answers) : room;
 }
 
+// Claims on copies of the markers. So a copy of an id in the batch is in flight, as in a claim.
+Status MemoryWindow::Judge(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) {
+  if (Status fit = CheckBatch(capabilities_, requests, answers.size()); !fit) {
+    return fit;
+  }
+  MutexLock lock(mutex_);
+  const BootTime now = clock_.Boot();
+  finished_.set_now(now);
+  MarkerEngine<Finished> copies(capabilities_.level, capabilities_.times, {}, finished_);
+  copies.set_now(now);
+  const auto copy_owner = [&](const Coordinates& at) REQUIRES(mutex_) {
+    if (const OwnerRecord* owner = engine_.owners().Find(at); owner != nullptr) {
+      copies.owners().Restore(at.source, at.partition, owner->owner_epoch, owner->raised_at);
+    }
+  };
+  for (size_t i = 0; i < requests.size(); i++) {
+    const Found found = Locate(requests[i].id, requests[i].at);
+    const Marker* marker = engine_.markers().Find(found.hash, found.id, found.within);
+    copy_owner(requests[i].at);
+    if (marker != nullptr && copies.markers().Find(found.hash, found.id, found.within) == nullptr) {
+      copy_owner(marker->at);
+      copies.Load(found, *marker);
+    }
+    copies.One(requests[i], found, answers[i]);
+  }
+  return {};
+}
+
 Status MemoryWindow::Park(std::span<const ParkRequest> requests, std::span<MarkerChange> answers) {
   if (Status fit = CheckBatch(capabilities_, requests, answers.size()); !fit) {
     return fit;

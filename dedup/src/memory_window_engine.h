@@ -36,6 +36,7 @@ class MemoryWindow final : public Window {
   const WindowCapabilities& capabilities() const override { return capabilities_; }
   Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t source, int32_t partition, OwnerEpoch floor) override;
   Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override;
+  Status Judge(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override;
   Status Complete(std::span<const CompleteRequest> requests,
                   std::span<MarkerChange> answers) override;
   Status Release(std::span<const ReleaseRequest> requests,

@@ -107,6 +107,17 @@ void AddAll(std::span<const Request> requests, IdRows& rows) {
   rows.Seal();
 }
 
+// `known`: the answer of `known_uncertain` for these ids.
+void MarkUncertain(const SqlAnswer& known, std::span<const std::string_view> ids,
+                   std::span<MarkerView> views) {
+  for (size_t i = 0; i < ids.size(); i++) {
+    views[i].uncertain |= views[i].state != MarkerState::kNone &&
+                          std::any_of(known.rows.begin(), known.rows.end(), [&](const SqlRow& row) {
+                            return row[0] == std::string(ids[i]);
+                          });
+  }
+}
+
 }  // namespace
 
 Result<std::vector<SqlAnswer>> PostgresWindow::All(std::span<const SqlStatement> statements) {
@@ -408,6 +419,38 @@ Status PostgresWindow::ReadMarkers(std::span<const ClaimRequest> requests,
   return rows.Collect(/*open=*/false).empty() ? Status() : Apply(requests, answers);
 }
 
+// The rows change in memory alone.
+Status PostgresWindow::Judge(std::span<const ClaimRequest> requests,
+                             std::span<ClaimAnswer> answers) {
+  if (Status fit = CheckBatch(capabilities_, requests, answers.size()); !fit || requests.empty()) {
+    return fit;
+  }
+  IdRows rows = NewRows();
+  AddAll(requests, rows);
+  const OwnedPartitions owned = OwnedBy(requests);
+  const auto owners = ReadRows(rows, Text("owners", {scope_.number, SqlNumbers(owned.sources),
+                                                     SqlNumbers(owned.partitions)}));
+  Status read = owners ? rows.LoadOwners(*owners) : owners.error();
+  read = read ? Usable(requests) : read;
+  for (size_t i = 0; read && i < requests.size(); i++) {
+    rows.engine().One(requests[i], rows.At(i), answers[i]);
+  }
+  return read;
+}
+
+Result<SqlAnswer> PostgresWindow::ReadRows(IdRows& rows, SqlStatement besides) {
+  const std::array look{Text("look_at_ids", {scope_.number, SqlTexts(rows.digests())}),
+                        std::move(besides), Text("scope_now", {scope_.number})};
+  const LogPosition before = LogPositionNow();
+  auto answers = All(look);
+  if (!answers) {
+    return Error{answers.error().code, Effect::kNone, answers.error().message};
+  }
+  Status read = TakeTime(answers->back(), before, &rows);
+  read = read ? rows.Load(answers->front()) : read;
+  return read ? Result<SqlAnswer>(std::move((*answers)[1])) : read.error();
+}
+
 Status PostgresWindow::Complete(std::span<const CompleteRequest> requests,
                                 std::span<MarkerChange> answers) {
   const Status done = TryFastOrApply(requests, answers);
@@ -479,20 +522,9 @@ Status PostgresWindow::Peek(std::span<const std::string_view> ids, std::span<Mar
     }
   }
   rows.Seal();
-  const std::array look{Text("look_at_ids", {scope_.number, SqlTexts(rows.digests())}),
-                        Text("known_uncertain", {scope_.number, SqlTexts(ids)}),
-                        Text("scope_now", {scope_.number})};
-  const LogPosition before = LogPositionNow();
-  const auto answers = All(look);
-  if (!answers) {
-    Error error = answers.error();
-    error.effect = Effect::kNone;
-    return error;
-  }
-  Status read = TakeTime(answers->back(), before, &rows);
-  read = read ? rows.Load(answers->front()) : read;
-  if (!read) {
-    return read;
+  const auto known = ReadRows(rows, Text("known_uncertain", {scope_.number, SqlTexts(ids)}));
+  if (!known) {
+    return known.error();
   }
   std::fill_n(views.begin(), ids.size(), MarkerView{});
   for (size_t i = 0; i < ids.size() * coordinates->size(); i++) {
@@ -501,7 +533,7 @@ Status PostgresWindow::Peek(std::span<const std::string_view> ids, std::span<Mar
     MarkerView& told = views[i / coordinates->size()];
     told = view.state != MarkerState::kNone ? view : told;
   }
-  MarkUncertain((*answers)[1], ids, views);
+  MarkUncertain(*known, ids, views);
   return {};
 }
 

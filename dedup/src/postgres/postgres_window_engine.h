@@ -67,6 +67,7 @@ class PostgresWindow final : public Window {
   void Close(uint32_t source, int32_t partition) override;
   Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t source, int32_t partition, OwnerEpoch floor) override;
   Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override;
+  Status Judge(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override;
   Status Complete(std::span<const CompleteRequest> requests,
                   std::span<MarkerChange> answers) override;
   Result<std::unique_ptr<EffectBatch>> NewEffects(uint32_t source, int32_t partition,
@@ -126,6 +127,8 @@ class PostgresWindow final : public Window {
   Result<bool> TryFastPath(const CompleteRequest& request, MarkerChange& reply);
   Result<bool> Make(std::string_view statement, IdRows& rows);
   Status ReadMarkers(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers);
+  // One round trip without locks, at any level. Returns the answer of `besides`.
+  Result<SqlAnswer> ReadRows(IdRows& rows, SqlStatement besides);
   bool atomic() const { return *options_.level == Level::kAtomic; }
   IdRows NewRows() const {
     return IdRows(*options_.level, options_.times, scope_.secret, options_.remember,
@@ -156,9 +159,6 @@ class PostgresWindow final : public Window {
   SqlStatement Text(std::string_view name, std::vector<SqlValue> values) const {
     return {texts_[name], std::move(values)};
   }
-  // `known`: the answer of `known_uncertain` for these ids.
-  static void MarkUncertain(const SqlAnswer& known, std::span<const std::string_view> ids,
-                            std::span<MarkerView> views);
   void SweepIdsWithoutPartition(std::span<const CompleteRequest> requests);
   // At most `steps` of a sweep, until `until`; how many ids went. A step that takes too long says
   // nothing of the server.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The window in PostgreSQL: the record of uncertain calls.
-#include <algorithm>
 #include <array>
 
 #include "postgres_window_engine.h"
@@ -47,16 +46,6 @@ Result<std::vector<UncertainRecord>> PostgresWindow::ListUncertain(WallTime sinc
          .last = {number(6) * 1'000}});
   }
   return records;
-}
-
-void PostgresWindow::MarkUncertain(const SqlAnswer& known, std::span<const std::string_view> ids,
-                                   std::span<MarkerView> views) {
-  for (size_t i = 0; i < ids.size(); i++) {
-    views[i].uncertain |= views[i].state != MarkerState::kNone &&
-                          std::any_of(known.rows.begin(), known.rows.end(), [&](const SqlRow& row) {
-                            return row[0] == std::string(ids[i]);
-                          });
-  }
 }
 
 }  // namespace oncemq

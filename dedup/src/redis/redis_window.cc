@@ -14,6 +14,15 @@ constexpr int kTries = 10;              // of a batch that others were in the wa
 constexpr size_t kMostIds = 500;        // of a script: others wait for it
 constexpr size_t kMostBytes = 1 << 20;  // of results
 
+// A claim in Judge(). It offers nothing and writes nothing.
+struct JudgeRequest : ClaimRequest {
+  size_t index = 0;  // of its answer
+};
+
+template <class Request>
+constexpr bool kOnlyReads =
+    std::is_same_v<Request, JudgeRequest> || std::is_same_v<Request, std::string_view>;
+
 template <class Request>
 std::vector<std::pair<uint32_t, int32_t>> PartitionsOf(std::span<const Request> requests) {
   std::vector<std::pair<uint32_t, int32_t>> all;
@@ -66,6 +75,11 @@ size_t ChunkOf(std::span<const Request> requests) {
       if (bytes > kMostBytes) {
         return std::max<size_t>(i, 1);
       }
+    }
+  } else if constexpr (std::is_same_v<Request, JudgeRequest>) {
+    // A later script would not know the grant of an earlier copy.
+    while (count < requests.size() && requests[count].id == requests[count - 1].id) {
+      count++;
     }
   }
   return count;
@@ -240,7 +254,8 @@ Result<RedisWindow::Left> RedisWindow::ApplyOnce(std::span<const Request> reques
     }
     ids.engine().One(request, ids.At(k), replies[asked[k]]);
   }
-  const auto rows = Write(*snapshot, ids, wrote);
+  const auto rows = kOnlyReads<Request> ? Result<std::vector<size_t>>(std::vector<size_t>())
+                                        : Write(*snapshot, ids, wrote);
   if (!rows) {
     return rows.error();
   }
@@ -300,6 +315,28 @@ Status RedisWindow::Apply(std::span<const Request> requests, std::span<Reply> re
 
 Status RedisWindow::Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) {
   return Apply(requests, answers);
+}
+
+Status RedisWindow::Judge(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) {
+  if (Status fit = CheckBatch(capabilities_, requests, answers.size()); !fit) {
+    return fit;
+  }
+  std::vector<JudgeRequest> by_id;
+  by_id.reserve(requests.size());
+  for (size_t i = 0; i < requests.size(); i++) {
+    by_id.push_back({requests[i], i});
+  }
+  std::stable_sort(by_id.begin(), by_id.end(),
+                   [](const JudgeRequest& a, const JudgeRequest& b) { return a.id < b.id; });
+  std::vector<ClaimAnswer> judged(by_id.size());
+  const Status read = Apply(std::span<const JudgeRequest>(by_id), std::span<ClaimAnswer>(judged));
+  if (!read) {
+    return Error{read.error().code, Effect::kNone, read.error().message};
+  }
+  for (size_t i = 0; i < by_id.size(); i++) {
+    answers[by_id[i].index] = std::move(judged[i]);
+  }
+  return {};
 }
 
 Status RedisWindow::Complete(std::span<const CompleteRequest> requests,

@@ -45,6 +45,7 @@ class RedisWindow final : public Window {
   void Close(uint32_t source, int32_t partition) override;
   Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t source, int32_t partition, OwnerEpoch floor) override;
   Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override;
+  Status Judge(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override;
   Status Complete(std::span<const CompleteRequest> requests,
                   std::span<MarkerChange> answers) override;
   Status Release(std::span<const ReleaseRequest> requests,
