@@ -33,6 +33,7 @@ inline WindowEngine MemoryEngine(std::string name, IdHash hash = ProcessHash,
       },
       .reopen = {},
       .advance = [](milliseconds by) { EnginesClock().Advance(by); },
+      .judges = true,
   };
 }
 

@@ -69,6 +69,7 @@ WindowEngine Engine(std::string name, bool partition_owned) {
       .reopen =
           [=](const ConformanceSetup& setup) { return OpenScope(setup, scopes, partition_owned); },
       .advance = Advance,
+      .judges = true,
   };
 }
 

@@ -94,6 +94,7 @@ inline bool RegisterRedisWindow(const std::string& name, std::function<RedisWind
              .open = [suite](const ConformanceSetup& setup) { return suite->OpenNew(setup); },
              .reopen = [suite](const ConformanceSetup& setup) { return suite->OpenAgain(setup); },
              .advance = advance,
+             .judges = !partition_owned,
          });
 }
 

@@ -40,6 +40,9 @@ class FaultyWindow final : public Window {
     after_claim(done);
     return done;
   }
+  Status Judge(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override {
+    return Through([&] { return inner_->Judge(requests, answers); });
+  }
   Status Complete(std::span<const CompleteRequest> requests,
                   std::span<MarkerChange> answers) override {
     Status done = Through([&] { return inner_->Complete(requests, answers); });

@@ -29,6 +29,9 @@ class StrangersWindow final : public Window {
   Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override {
     return inner_->Claim(requests, answers);
   }
+  Status Judge(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override {
+    return inner_->Judge(requests, answers);
+  }
   Status Complete(std::span<const CompleteRequest> requests,
                   std::span<MarkerChange> answers) override {
     return inner_->Complete(requests, answers);
@@ -74,6 +77,7 @@ class StrangersWindow final : public Window {
     },
     .reopen = {},
     .advance = [](milliseconds by) { EnginesClock().Advance(by); },
+    .judges = true,
 });
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a window in PostgreSQL forgets, and when: old stamps at the level atomic, and processes that
-// ask for different times.
+// What a window in PostgreSQL forgets, and when: old stamps at the level atomic, processes that ask
+// for different times, and a look that keeps no id from ageing.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -91,6 +91,16 @@ class PostgresAgeing : public ::testing::Test {
     ASSERT_EQ(change, MarkerChange::kMade);
   }
 
+  // The version of each row, and its last lock.
+  std::string Versions(const std::string& scope) {
+    const SqlAnswer answer =
+        Sql("SELECT string_agg(concat_ws('/', m.ctid, m.xmin, m.xmax, m.filed), ' ' ORDER BY m.id) "
+            "FROM oncemq.window_ids AS m JOIN oncemq.window_scopes AS s USING (scope) "
+            "WHERE s.name = '" +
+            scope + "'");
+    return answer.rows.empty() ? "" : answer.rows[0][0].value_or("");
+  }
+
   PostgresServer* server_ = nullptr;
   std::unique_ptr<SqlClient> client_;
   uint64_t tokens_ = 0;
@@ -108,6 +118,37 @@ TEST_F(PostgresAgeing, AnEffectWithAnOldStampHappensOnce) {
   EXPECT_EQ(window->DropAged(std::chrono::seconds(20)).value_or(9), 0u);
   EXPECT_EQ(Claim(*window, "run", 5), ClaimVerdict::kDuplicate);
   EXPECT_EQ(Claim(*window, "added", 6), ClaimVerdict::kDuplicate);
+}
+
+TEST_F(PostgresAgeing, AJudgeLeavesEachRowAsItIs) {
+  for (const Level level : {Level::kGuarded, Level::kOpaque, Level::kAtomic}) {
+    auto options = Options();
+    options.scope += ToString(level);
+    options.level = level;
+    const auto window = Open(options);
+    ClaimRequest claim;
+    ASSERT_EQ(Claim(*window, "done", 5, &claim), ClaimVerdict::kGranted);
+    const CompleteRequest done{.id = "done", .token = claim.token, .at = claim.at, .time = kOld};
+    MarkerChange change{};
+    ASSERT_TRUE(window->Complete({&done, 1}, {&change, 1}));
+    ASSERT_EQ(Claim(*window, "open", 6), ClaimVerdict::kGranted);
+    const std::string versions = Versions(options.scope);
+    std::vector<ClaimRequest> copies;
+    for (const char* id : {"done", "open", "new"}) {
+      copies.push_back({.id = id,
+                        .token = {7, ++tokens_},
+                        .at = {0, 3, 7},
+                        .time = kOld + kRemember,
+                        .copies_until = kOld + 2 * kRemember});
+    }
+    std::vector<ClaimAnswer> answers(copies.size());
+    ASSERT_TRUE(window->Judge(copies, answers));
+    EXPECT_EQ(answers[0].answer, ClaimVerdict::kDuplicate);
+    EXPECT_EQ(answers[2].answer, ClaimVerdict::kGranted);
+    EXPECT_EQ(Versions(options.scope), versions);
+    ASSERT_TRUE(window->Claim(copies, answers));
+    EXPECT_NE(Versions(options.scope), versions) << "a claim is seen";
+  }
 }
 
 TEST_F(PostgresAgeing, ARecordOfAnUncertainCallGoesAfterThirtyDays) {

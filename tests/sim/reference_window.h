@@ -87,6 +87,9 @@ class CheckedWindow final : public Window {
   const WindowCapabilities& capabilities() const override { return engine_->capabilities(); }
   Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t source, int32_t partition, OwnerEpoch floor) override;
   Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override;
+  Status Judge(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override {
+    return engine_->Judge(requests, answers);
+  }
   Status Complete(std::span<const CompleteRequest> requests,
                   std::span<MarkerChange> answers) override;
   Status Release(std::span<const ReleaseRequest> requests,

@@ -31,6 +31,9 @@ class ShakyWindow final : public Window {
     }
     return down ? Status(Down()) : inner_->Claim(requests, answers);
   }
+  Status Judge(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override {
+    return down ? Status(Down()) : inner_->Judge(requests, answers);
+  }
   Status Complete(std::span<const CompleteRequest> requests,
                   std::span<MarkerChange> changes) override {
     return down ? Status(Down()) : inner_->Complete(requests, changes);

@@ -271,6 +271,35 @@ WINDOW_TEST_F(AgeingTest, IfAges, ProgressWithoutOwnershipIsNotKept) {
   EXPECT_EQ(Claim(At("x", 9, kThen)).answer, ClaimVerdict::kDuplicate);
 }
 
+WINDOW_TEST_F(AgeingTest, (All<IfAges, IfJudges>), AnOldIdIsJudgedAsItIsClaimed) {
+  const OwnerEpoch owner_epoch = RaiseKnown(3);
+  FinishMany(kThen);
+  AnnounceCommitted(owner_epoch, 3'000, kThen + kLong);
+  const Attempt late = At("late", 4'000, kThen);
+  const ClaimVerdict judged = Judge(late).answer;
+  EXPECT_EQ(Claim(late).answer, judged);
+  Attempt first = At("first", 4'001, kThen);
+  first.first = true;
+  EXPECT_EQ(Judge(first).answer, ClaimVerdict::kGranted);
+}
+
+WINDOW_TEST_F(AgeingTest, (All<IfAges, IfJudges>), AJudgedIdAgesAsIfItWereNot) {
+  const LogTime later = kThen + kRemember * 9 / 10;
+  const OwnerEpoch owner_epoch = RaiseKnown(3);
+  Finish("judged", 5, kThen, owner_epoch);
+  Finish("left alone", 6, kThen, owner_epoch);
+  Finish("copied", 7, kThen, owner_epoch);
+  FinishMany(kThen);
+  EXPECT_EQ(Judge(At("judged", 2'000, later)).answer, ClaimVerdict::kDuplicate);
+  EXPECT_EQ(Claim(At("copied", 2'001, later)).answer, ClaimVerdict::kDuplicate);
+  FinishMany(later, 2'002);
+  AnnounceCommitted(owner_epoch, 4'000, kThen + kRemember * 3 / 2);
+  static_cast<void>(window().DropAged(milliseconds(10'000)));
+  EXPECT_EQ(StateOf("copied"), MarkerState::kDone);
+  EXPECT_TRUE(StateOf("left alone") == MarkerState::kDone ||
+              StateOf("judged") == MarkerState::kNone);
+}
+
 WINDOW_TEST_F(AgeingTest, IfAgesAndDurable, ACopyOfAnIdThatHadAgedIsNotGrantedAfterReopening) {
   const OwnerEpoch owner_epoch = RaiseKnown(3);
   Finish("x", 5, kThen, owner_epoch);

@@ -57,6 +57,19 @@ bool AddCase(const Case& added) {
   return true;
 }
 
+ClaimRequest ClaimOf(const Attempt& a) {
+  return {.id = a.id,
+          .token = a.token,
+          .at = a.at,
+          .owner_epoch = a.owner_epoch,
+          .fingerprint = a.fingerprint,
+          .time = a.time,
+          .first = a.first,
+          .lease = a.lease,
+          .not_if_uncertain = a.not_if_uncertain,
+          .parked_entry = a.parked_entry};
+}
+
 void OpenPartitions(const Subject& subject, Window& window) {
   const WindowCapabilities& can = subject.can();
   const bool opens = can.by_partition || (can.partition_owned && can.keeps_history);
@@ -96,17 +109,11 @@ OwnerEpoch WindowTest::Raise(int32_t partition, uint32_t source) {
 }
 
 ClaimAnswer WindowTest::Claim(const Attempt& a) {
-  return One(*window_, &Window::Claim,
-             ClaimRequest{.id = a.id,
-                          .token = a.token,
-                          .at = a.at,
-                          .owner_epoch = a.owner_epoch,
-                          .fingerprint = a.fingerprint,
-                          .time = a.time,
-                          .first = a.first,
-                          .lease = a.lease,
-                          .not_if_uncertain = a.not_if_uncertain,
-                          .parked_entry = a.parked_entry});
+  return One(*window_, &Window::Claim, ClaimOf(a));
+}
+
+ClaimAnswer WindowTest::Judge(const Attempt& a) {
+  return One(*window_, &Window::Judge, ClaimOf(a));
 }
 
 MarkerChange WindowTest::Complete(const Attempt& a, std::string_view result, milliseconds keep) {

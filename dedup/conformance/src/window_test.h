@@ -67,6 +67,9 @@ inline bool IfTimed(const Subject& subject) {
 inline bool IfTimedAndDurable(const Subject& subject) {
   return IfTimed(subject) && subject.can().durable;
 }
+inline bool IfJudges(const Subject& subject) {
+  return subject.engine->judges;
+}
 inline bool IfDurable(const Subject& subject) {
   return subject.can().durable;
 }
@@ -109,6 +112,8 @@ struct Attempt {
   uint64_t parked_entry = 0;
 };
 
+ClaimRequest ClaimOf(const Attempt& attempt);
+
 // Thread safety: the calls on the window may be made from any thread, as the window's own.
 class WindowTest : public ::testing::Test {
  public:
@@ -132,6 +137,7 @@ class WindowTest : public ::testing::Test {
   // Each sends a batch of one and fails the test if the call fails.
   OwnerEpoch Raise(int32_t partition, uint32_t source = 0);
   ClaimAnswer Claim(const Attempt& attempt);
+  ClaimAnswer Judge(const Attempt& attempt);
   MarkerChange Complete(const Attempt& attempt, std::string_view result = {},
                         milliseconds keep = {});
   MarkerChange Release(const Attempt& attempt);

@@ -134,6 +134,9 @@ class RemoteWindow final : public Window {
     SleepFor(claim_takes.load());
     return inner_->Claim(requests, answers);
   }
+  Status Judge(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override {
+    return inner_->Judge(requests, answers);
+  }
   Status Complete(std::span<const CompleteRequest> requests,
                   std::span<MarkerChange> changes) override {
     if (completions_down) {

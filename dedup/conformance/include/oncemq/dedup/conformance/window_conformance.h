@@ -56,6 +56,9 @@ struct WindowEngine {
   // Time passes only by `advance`. If not, nothing is asked that a slow machine could spoil, and
   // waiting times are not compared to the microsecond.
   bool exact_clock = true;
+
+  // Judge() answers. A test compares it with the windows.
+  bool judges = false;
 };
 
 // Registers the tests that apply. Call it while static objects are initialised, or before
