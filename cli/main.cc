@@ -22,6 +22,7 @@
 #include "metrics_options.h"
 #include "oncemq/base/raise_record.h"
 #include "park_options.h"
+#include "replay_options.h"
 #include "run_command.h"
 #include "safe_json.h"
 #include "status_options.h"
@@ -519,6 +520,7 @@ int Main(int argc, char** argv) {
   AddCheck(app, arguments.check, actions);
   AddDoctor(app, arguments.doctor, actions);
   AddPark(app, actions);
+  AddReplay(app, actions);
   AddMetrics(app, actions);
   AddVersion(app, arguments, actions);
   AddExplain(app, actions);

@@ -3,11 +3,16 @@
 
 #include <exception>
 #include <iostream>
+#include <span>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "exit_code.h"
+#include "oncemq/base/clock.h"
 #include "oncemq/framework/service_file.h"
+#include "replay_service.h"
 #include "report.h"
 #include "serve.h"
 
@@ -53,10 +58,16 @@ Result<ServiceArguments> ReadServiceArguments(int argc, char** argv) {
   return arguments;
 }
 
+std::string_view NameOf(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);  // from 0 on where there is none
+}
+
 std::string UsageOf(std::string_view program) {
-  program.remove_prefix(program.rfind('/') + 1);  // 0 where there is none
   return "usage: " + std::string(program) +
          " -c FILE\n"
+         "       " +
+         std::string(program) +
+         " replay -c FILE --since TIME   judges messages of the past; replay --help\n"
          "  -c, --config FILE   the service file; `oncemq check -c FILE` explains it\n"
          "  -h, --help          this text\n";
 }
@@ -75,19 +86,44 @@ int RunFile(const std::string& file, Handler handler, const RunServiceOptions& o
        .report = [](const RunReport& report) { std::cerr << ReportText(report) << std::flush; }});
 }
 
-}  // namespace
+int Replay(std::string_view program, std::span<char*> words, const RunServiceOptions& options) {
+  const auto arguments = ReadReplayArguments(std::vector<std::string>(words.begin(), words.end()),
+                                             SystemClock::Instance().Wall().micros / 1'000);
+  if (!arguments) {
+    std::cerr << arguments.error().message << "\n" << ReplayUsage(program);
+    return kExitUsage;
+  }
+  if (arguments->help) {
+    std::cout << ReplayUsage(program) << std::flush;
+    return kExitDone;
+  }
+  return JudgeService(*arguments, options.open_window);
+}
 
-int RunServiceFile(const std::string& file, Handler handler, const RunServiceOptions& options) {
+template <class Call>
+int WithoutExceptions(const Call& call) {
   try {
-    return RunFile(file, std::move(handler), options);
+    return call();
   } catch (const std::exception& error) {  // out of memory, or of threads
     std::cerr << "oncemq: " << error.what() << "\n";
     return kExitFailed;
   }
 }
 
+}  // namespace
+
+int RunServiceFile(const std::string& file, Handler handler, const RunServiceOptions& options) {
+  return WithoutExceptions([&] { return RunFile(file, std::move(handler), options); });
+}
+
 int RunService(int argc, char** argv, Handler handler, const RunServiceOptions& options) {
-  const std::string usage = UsageOf(argc > 0 ? argv[0] : "service");
+  const std::string_view program = argc > 0 ? argv[0] : "service";
+  if (argc > 1 && std::string_view(argv[1]) == "replay") {
+    return WithoutExceptions([&] {
+      return Replay(NameOf(program), {argv + 2, argv + argc}, options);
+    });
+  }
+  const std::string usage = UsageOf(NameOf(program));
   const Result<ServiceArguments> arguments = ReadServiceArguments(argc, argv);
   if (!arguments) {
     std::cerr << arguments.error().message << "\n" << usage;

@@ -63,7 +63,8 @@ struct RunServiceOptions {
   WindowOpener open_window = nullptr;
 };
 
-// The arguments are `-c FILE` or `--config FILE`, and `--help`; others are refused.
+// The arguments are `-c FILE` or `--config FILE`, and `--help`; others are refused. After `replay`
+// come those of docs/replay.md.
 int RunService(int argc, char** argv, Handler handler, const RunServiceOptions& options = {});
 
 // The same for a program with arguments of its own.
