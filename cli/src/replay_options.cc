@@ -40,7 +40,7 @@ void AddReplay(CLI::App& app, CommandActions& actions) {
         }
       }
     };
-    if (flag.runs || flag.name == "--help") {
+    if (flag.name == "--help") {
       continue;
     }
     if (flag.value.empty()) {

@@ -51,23 +51,18 @@ milliseconds DefaultPollInterval(milliseconds session) {
   return std::max<milliseconds>(std::chrono::minutes(5), session);
 }
 
-Properties Consumer(const RuntimeOptions& options, const ClientFacts& facts) {
-  const auto session = std::chrono::duration_cast<milliseconds>(options.core.session_timeout);
+// Committed records, and no commit without a call of ours.
+Properties Reader(const RuntimeOptions& options, const ClientFacts& facts) {
   Properties properties = Connection(options);
   properties.insert(
       properties.end(),
       {
-          {"group.id", options.kafka.group},
           {"enable.auto.commit", "false"},
           {"enable.auto.offset.store", "false"},
           {"auto.offset.reset", "error"},  // an offset out of range is an incident, never a reset
           {"isolation.level", "read_committed"},
           {"allow.auto.create.topics", "false"},
           {"enable.partition.eof", "true"},  // tells "all is read" from markers of transactions
-          {"session.timeout.ms", std::to_string(session.count())},
-          {"max.poll.interval.ms", std::to_string(DefaultPollInterval(session).count())},
-          {"heartbeat.interval.ms", std::to_string(DefaultHeartbeat(options.core).count())},
-          {"partition.assignment.strategy", facts.cooperative ? "cooperative-sticky" : "range"},
           // Per partition, because the queues are split; beyond it fetching pauses, for a whole
           // second before 2.2. The number stands for what small records cost beside their bytes.
           {"queued.min.messages", std::to_string(facts.prefetch_share / kLeastRecord)},
@@ -75,11 +70,26 @@ Properties Consumer(const RuntimeOptions& options, const ClientFacts& facts) {
           {"fetch.wait.max.ms", "100"},
           {"fetch.message.max.bytes", "2097152"},
           {"fetch.error.backoff.ms", "100"},
-          {"statistics.interval.ms", std::to_string(facts.statistics.count())},
       });
   if (rd_kafka_version() >= kQueueBackoffSince) {
     properties.emplace_back("fetch.queue.backoff.ms", "10");
   }
+  return properties;
+}
+
+Properties Consumer(const RuntimeOptions& options, const ClientFacts& facts) {
+  const auto session = std::chrono::duration_cast<milliseconds>(options.core.session_timeout);
+  Properties properties = Reader(options, facts);
+  properties.insert(
+      properties.end(),
+      {
+          {"group.id", options.kafka.group},
+          {"session.timeout.ms", std::to_string(session.count())},
+          {"max.poll.interval.ms", std::to_string(DefaultPollInterval(session).count())},
+          {"heartbeat.interval.ms", std::to_string(DefaultHeartbeat(options.core).count())},
+          {"partition.assignment.strategy", facts.cooperative ? "cooperative-sticky" : "range"},
+          {"statistics.interval.ms", std::to_string(facts.statistics.count())},
+      });
   return properties;
 }
 
@@ -184,6 +194,13 @@ Result<ClientPtr> OpenGroupObserver(const RuntimeOptions& options) {
   Properties properties = Observer(options);
   properties.insert(properties.end(),
                     {{"group.id", options.kafka.group}, {"enable.auto.commit", "false"}});
+  return Open(RD_KAFKA_CONSUMER, properties, ConnectionOnly(options.kafka.properties), 0);
+}
+
+// Readers by offset have another property for commits.
+Result<ClientPtr> OpenReplayClient(const RuntimeOptions& options) {
+  Properties properties = Reader(options, {});
+  properties.emplace_back("auto.commit.enable", "false");
   return Open(RD_KAFKA_CONSUMER, properties, ConnectionOnly(options.kafka.properties), 0);
 }
 

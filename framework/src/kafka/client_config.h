@@ -33,6 +33,9 @@ Result<ClientPtr> OpenObserver(const RuntimeOptions& options);
 // An observer to ask for the commits of the group. It never joins and commits nothing.
 Result<ClientPtr> OpenGroupObserver(const RuntimeOptions& options);
 
+// A reader of committed records without a group, so it can't commit.
+Result<ClientPtr> OpenReplayClient(const RuntimeOptions& options);
+
 // A producer with reports on its main queue, each within the time.
 Result<ClientPtr> OpenProducer(const RuntimeOptions& options, milliseconds answer_within);
 

@@ -37,4 +37,12 @@ Result<PartitionListPtr> CommittedOf(rd_kafka_t* client, std::span<const Partiti
   return list;
 }
 
+Result<std::string> ClusterOf(rd_kafka_t* client, milliseconds within) {
+  const TextPtr id(rd_kafka_clusterid(client, Millis(within)));
+  if (id == nullptr) {
+    return Error{Code::kUnavailable, Effect::kNone, "the cluster's id is not known"};
+  }
+  return std::string(id.get());
+}
+
 }  // namespace oncemq

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "oncemq/base/result.h"
 #include "rdkafka_ptr.h"
@@ -23,5 +24,8 @@ Result<PartitionListPtr> OffsetsAt(rd_kafka_t* client, std::span<const Partition
 // stable offsets: those of no pending transaction.
 Result<PartitionListPtr> CommittedOf(rd_kafka_t* client, std::span<const PartitionName> names,
                                      milliseconds within);
+
+// The cluster's id, from a broker. kUnavailable: none answers.
+Result<std::string> ClusterOf(rd_kafka_t* client, milliseconds within);
 
 }  // namespace oncemq

@@ -193,11 +193,11 @@ Result<int64_t> PartitionStarts::OffsetAtTime(const char* topic, int32_t partiti
 
 Result<uint64_t> PartitionStarts::Identity(const char* topic) {
   if (cluster_.empty()) {
-    const TextPtr id(rd_kafka_clusterid(client_, Millis(kBoundsWithin)));
-    if (id == nullptr) {
-      return Error{Code::kUnavailable, Effect::kNone, "the cluster's id is not known"};
+    auto cluster = ClusterOf(client_, kBoundsWithin);
+    if (!cluster) {
+      return cluster.error();
     }
-    cluster_ = id.get();
+    cluster_ = *std::move(cluster);
   }
   return StableHash(cluster_ + "/" + topic);
 }

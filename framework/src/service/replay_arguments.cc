@@ -80,40 +80,13 @@ constexpr std::array kFlags{
                [](Arguments& to, const std::string& value, int64_t) {
                  return SetNumber(to.request.to, value);
                }},
-    ReplayFlag{"--state", "DIR", "The directory of the replay. A set in it is taken up again.",
+    ReplayFlag{"--state", "DIR", "Keep the set in this directory, or judge the one that is there.",
                [](Arguments& to, const std::string& value, int64_t) {
-                 to.how.directory = value;
+                 to.directory = value;
                  return !value.empty();
                }},
     ReplayFlag{"--json", "", "One object as JSON.",
                [](Arguments& to, const std::string&, int64_t) { return SetFlag(to.json); }},
-    ReplayFlag{"--run", "", "Run it. Without this it is only judged, and nothing changes.",
-               [](Arguments& to, const std::string&, int64_t) { return SetFlag(to.run); }, true},
-    ReplayFlag{"--count", "N", "At most so many calls of the handler, asked for above 1,000.",
-               [](Arguments& to, const std::string& value, int64_t) {
-                 return SetNumber(to.how.most, value);
-               },
-               true},
-    ReplayFlag{"--per-second", "N", "At most so many calls a second.",
-               [](Arguments& to, const std::string& value, int64_t) {
-                 return SetNumber(to.how.per_second, value) && to.how.per_second > 0;
-               },
-               true},
-    ReplayFlag{"--skip-outside", "", "Leave messages that are older than the window remembers.",
-               [](Arguments& to, const std::string&, int64_t) { return SetFlag(to.skip_outside); },
-               true},
-    ReplayFlag{
-        "--run-outside", "", "Run them, though they may have run before.",
-        [](Arguments& to, const std::string&, int64_t) { return SetFlag(to.how.run_outside); },
-        true},
-    ReplayFlag{
-        "--run-uncertain", "", "Run messages again whose effect nobody knows (opaque).",
-        [](Arguments& to, const std::string&, int64_t) { return SetFlag(to.how.run_uncertain); },
-        true},
-    ReplayFlag{
-        "--stop-at-refusal", "", "Stop a partition where the handler refuses a message.",
-        [](Arguments& to, const std::string&, int64_t) { return SetFlag(to.how.stop_at_refusal); },
-        true},
     ReplayFlag{"--help", "", "This text.",
                [](Arguments& to, const std::string&, int64_t) { return SetFlag(to.help); }},
 };
@@ -172,18 +145,14 @@ Status CheckReplayArguments(const ReplayArguments& arguments) {
   if (offsets && (request.topics.size() != 1 || request.partitions.size() != 1)) {
     return Wrong("--from and --to are of one partition: say --topic and --partition");
   }
-  if (!request.since_ms && !request.from && arguments.how.directory.empty()) {
-    return Wrong("from where on? Say --since, or --from, or --state with the set of a dry run");
-  }
-  if (arguments.skip_outside && arguments.how.run_outside) {
-    return Wrong("--skip-outside and --run-outside exclude each other");
+  if (!request.since_ms && !request.from && arguments.directory.empty()) {
+    return Wrong("from where on? Say --since, or --from, or --state with a set that was kept");
   }
   return {};
 }
 
 std::string ReplayUsage(std::string_view program) {
-  std::string text =
-      "usage: " + std::string(program) + " replay -c FILE --since TIME [--run] ...\n";
+  std::string text = "usage: " + std::string(program) + " replay -c FILE --since TIME ...\n";
   for (const ReplayFlag& flag : kFlags) {
     const std::string_view letter = flag.name == "--config" ? "-c, "
                                     : flag.name == "--help" ? "-h, "

@@ -20,24 +20,22 @@ namespace oncemq {
 struct ReplayArguments {
   std::string config;
   ReplayRequest request;
-  ReplayOptions how;
-  bool skip_outside = false;
-  bool run = false;
+  std::string directory;  // empty: the set is not kept
   bool json = false;
   bool help = false;
 };
 
 struct ReplayFlag {
   std::string_view name;     // --since
-  std::string_view value;    // TIME; empty without one
+  std::string_view value;    // TIME, or nothing
   std::string_view meaning;  // a sentence
-  // False: there is no such value. `now_ms` as below.
+  // False for a wrong value. `now_ms` as below.
   bool (*set)(ReplayArguments& arguments, const std::string& value, int64_t now_ms);
-  bool runs = false;  // of a program alone
 };
 std::span<const ReplayFlag> ReplayFlags();
 
-// `now_ms`: milliseconds since 1970, for times such as "26h" ago. kInvalid: says the wrong word.
+// `now_ms` is the present in milliseconds since 1970, for times such as "26h". kInvalid names the
+// wrong word.
 Result<ReplayArguments> ReadReplayArguments(std::span<const std::string> words, int64_t now_ms);
 
 std::string ReplayUsage(std::string_view program);

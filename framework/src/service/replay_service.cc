@@ -41,7 +41,7 @@ Result<ReplaySet> SetOf(const ReplayArguments& arguments, const RuntimeOptions& 
     if (*kept && Narrows(arguments.request)) {
       return Error{
           Code::kInvalid, Effect::kNone,
-          arguments.how.directory + " has the set of replay " + (*kept)->id + ": say no other one"};
+          arguments.directory + " has the set of replay " + (*kept)->id + ": say no other one"};
     }
     if (*kept) {
       return **std::move(kept);
@@ -63,7 +63,7 @@ Status Judge(const ReplayArguments& arguments, ServiceOptions options, WindowOpe
     return fits;
   }
   std::unique_ptr<ReplayDirectory> directory;
-  if (const std::string& path = arguments.how.directory; !path.empty()) {
+  if (const std::string& path = arguments.directory; !path.empty()) {
     auto opened = ReplayDirectory::Open(path);
     if (!opened) {
       return opened.error();
@@ -92,7 +92,7 @@ int JudgeService(const ReplayArguments& arguments, WindowOpener open_window) {
   }
   StopSignals signals;
   // The log of the service may be a file that the service writes.
-  StartLogging({.level = LogLevel::kWarn});
+  StartLogging({});
   const Status judged = Judge(arguments, *std::move(options), open_window, signals.token());
   StopLogging();
   if (signals.received() != 0) {

@@ -67,7 +67,7 @@ std::string UsageOf(std::string_view program) {
          " -c FILE\n"
          "       " +
          std::string(program) +
-         " replay -c FILE --since TIME   judges messages of the past; replay --help\n"
+         " replay -c FILE --since TIME   judges messages of the past: replay --help\n"
          "  -c, --config FILE   the service file; `oncemq check -c FILE` explains it\n"
          "  -h, --help          this text\n";
 }

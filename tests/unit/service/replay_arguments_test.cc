@@ -31,21 +31,17 @@ TEST(ReplayArguments, TimesAreDaysTimesAndDurations) {
   EXPECT_EQ(arguments->config, "service.yaml");
   EXPECT_EQ(arguments->request.since_ms, kNow - 24 * 3'600'000);
   EXPECT_EQ(arguments->request.until_ms, kNow - 16 * 3'600'000);
-  EXPECT_FALSE(arguments->run) << "nothing runs unless it is asked for";
   EXPECT_EQ(Read({"--since", "26h"})->request.since_ms, kNow - 26 * 3'600'000);
 }
 
 TEST(ReplayArguments, SetsAreNarrowedByTopicPartitionAndOffset) {
-  const auto arguments = Read({"--topic", "payments", "--partition", "3", "--from", "7", "--to",
-                               "9", "--run", "--count", "5", "--per-second", "2"});
+  const auto arguments =
+      Read({"--topic", "payments", "--partition", "3", "--from", "7", "--to", "9"});
   ASSERT_TRUE(arguments) << arguments.error().message;
   EXPECT_THAT(arguments->request.topics, ElementsAre("payments"));
   EXPECT_THAT(arguments->request.partitions, ElementsAre(3));
   EXPECT_EQ(arguments->request.from, 7);
   EXPECT_EQ(arguments->request.to, 9);
-  EXPECT_TRUE(arguments->run);
-  EXPECT_EQ(arguments->how.most, 5);
-  EXPECT_EQ(arguments->how.per_second, 2u);
 }
 
 TEST(ReplayArguments, WrongOnesAreRefusedWithTheirWord) {
@@ -53,11 +49,9 @@ TEST(ReplayArguments, WrongOnesAreRefusedWithTheirWord) {
   EXPECT_THAT(WhyNot({"--since", "yesterday"}), HasSubstr("`yesterday` is no TIME"));
   EXPECT_THAT(WhyNot({"--since"}), HasSubstr("--since wants its TIME"));
   EXPECT_THAT(WhyNot({"--since", "1h", "--everything"}), HasSubstr("`--everything`"));
-  EXPECT_THAT(WhyNot({"--since", "1h", "--run=yes"}), HasSubstr("`--run=yes`"));
+  EXPECT_THAT(WhyNot({"--since", "1h", "--json=yes"}), HasSubstr("`--json=yes`"));
   EXPECT_THAT(WhyNot({"--from", "7"}), HasSubstr("say --topic and --partition"));
   EXPECT_THAT(WhyNot({"--since", "1h", "--partition", "9999999999"}), HasSubstr("is no P"));
-  EXPECT_THAT(WhyNot({"--since", "1h", "--skip-outside", "--run-outside"}),
-              HasSubstr("exclude each other"));
   EXPECT_THAT(ReadReplayArguments(std::vector<std::string>{"--since", "1h"}, kNow).error().message,
               HasSubstr("-c FILE"));
 }

@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replay: runs the handler of a service once more over messages of the past, next to the live
-// group.
+// Replay: messages of the past, judged under their ids before any of them runs again.
 //
 //   auto set = FreezeReplay(options, {.since_ms = midnight}, seconds(10));
-//   auto table = JudgeReplay(options, *set, *window, stop);         // changes no id
-//   auto report = RunReplay(options, *set, *window, handler, {.directory = "replay-1"}, stop);
+//   auto table = JudgeReplay(options, *set, *window, stop);
 //
-// **Promise:** an id that is done does not run again. Each message runs with a claim without
-// ownership, so the replay waits for the claims of the live group. Offsets and owner epochs of the
-// group do not move. Completed ids are remembered as if their records were new.
+// **Promise:** nothing runs, and no id, offset or owner epoch changes. The set never grows.
 //
 // **Limits:** windows that hosts share, in PostgreSQL, or in Redis with ids that cross partitions.
-// Messages below the committed frontier. Order holds for each key within the replay, and not
-// against live messages. Context::fence() is 0.
+// Messages below the committed frontier of the group.
 //
-// **Failure:** kInvalid for a service with another window, or with messages that need none. A
-// killed replay goes on from its directory.
+// **Failure:** kInvalid for a service with another window, or with messages that need none.
 //
 // **Thread safety:** one thread for a set.
 #pragma once
@@ -33,6 +27,7 @@
 
 namespace oncemq {
 
+// It has `since_ms` or `from`: no replay takes a whole topic by mistake.
 struct ReplayRequest {
   std::vector<std::string> topics;  // empty: all of the service
   std::vector<int32_t> partitions;  // empty: all
@@ -69,7 +64,6 @@ struct ReplaySet {
   uint64_t Digest() const;
 };
 
-// In a run kInFlight is never the end.
 enum class ReplayWord : uint8_t {
   kApplies,
   kSuppressed,  // done already
@@ -95,28 +89,10 @@ struct ReplayCounts {
 inline constexpr int64_t kNoReplayDay = -1;  // of a record without a time
 using ReplayTable = std::map<std::pair<std::string, int64_t>, ReplayCounts>;
 
-struct ReplayOptions {
-  std::string directory;  // of set, position and reports
-  bool run_outside = false;
-  bool run_uncertain = false;
-  bool stop_at_refusal = false;  // else refused messages go to a file in the directory
-  uint32_t per_second = 0;       // handler calls, at most, or 0
-  std::optional<int64_t> most;   // handler calls of the whole replay
-};
-
-struct ReplayReport {
-  RunReport run;
-  ReplayCounts counts;
-  bool complete = false;  // nothing of the set is left
-};
-
 Result<ReplaySet> FreezeReplay(const RuntimeOptions& options, const ReplayRequest& request,
                                milliseconds within);
 
 Result<ReplayTable> JudgeReplay(const RuntimeOptions& options, const ReplaySet& set, Window& window,
                                 std::stop_token stop);
-
-Result<ReplayReport> RunReplay(const RuntimeOptions& options, const ReplaySet& set, Window& window,
-                               Handler handler, const ReplayOptions& how, std::stop_token stop);
 
 }  // namespace oncemq
