@@ -23,7 +23,9 @@ class EntryMessage final : public Message {
   std::optional<std::string_view> header(std::string_view name) const override {
     std::optional<std::string_view> last;
     for (const auto& [its, value] : entry_.headers) {
-      last = its == name ? value.value_or("") : last;
+      if (its == name) {
+        last = value ? std::string_view(*value) : std::string_view();
+      }
     }
     return last;
   }
