@@ -101,7 +101,11 @@ void Core::Impl::Settle(std::span<Settlement> settlements, BootTime now) {
       if (current && settlement.fate == DeliveryFate::kOwnershipLost) {
         partition.OwnershipLost(delivery.raise, now, actions_);
       } else if (current && settlement.fate == DeliveryFate::kStop) {
-        partition.Halt(delivery.offset, std::move(settlement.text), actions_);
+        if (partition.Halt(delivery.offset, std::move(settlement.text), actions_)) {
+          OpenMessage message = Describe(delivery, settlement.slot);
+          message.state = OpenState::kStopped;
+          std::get<StopAction>(actions_.back()).message = std::move(message);
+        }
         halted_.push_back(delivery.partition);
       }
     }

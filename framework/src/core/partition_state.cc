@@ -255,7 +255,7 @@ bool PartitionState::Halt(int64_t offset, std::string why, Actions& actions) {
     return false;
   }
   halted_ = true;
-  actions.emplace_back(StopAction{id_, offset, std::move(why)});
+  actions.emplace_back(StopAction{id_, offset, std::move(why), std::nullopt});
   return true;
 }
 

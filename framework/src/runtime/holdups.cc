@@ -66,10 +66,6 @@ void ReportWaiting(const AlikeHoldups& alike) {
        {"partitions", alike.partitions}});
 }
 
-std::string_view TraceIdOf(const void* message) {
-  return static_cast<const OpenMessage*>(message)->trace_id;
-}
-
 bool IsPlainAscii(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c >= 0x20 && c < 0x7F; });
 }
@@ -77,7 +73,7 @@ bool IsPlainAscii(std::string_view text) {
 void ReportHeld(const AlikeHoldups& alike) {
   const PartitionReport& one = *alike.longest;
   const OpenMessage& message = one.oldest->message;
-  const LogScope traced("trace_id", TraceIdOf, &message);
+  const LogScope traced("trace_id", OpenTraceId, &message);
   const bool plain = IsPlainAscii(message.id);
   const std::string id = plain ? message.id : HexOfBytes(message.id);
   Log(LogLevel::kWarn, "runtime", "a message holds up the commits of its partition",
@@ -161,10 +157,8 @@ void Holdups::Note(PartitionId id, PartitionReport& one, BootTime now) {
 
 void Holdups::NoteStopper(OpenMessage message, BootTime now) {
   Partition& of = At(message.partition);
-  if (!of.stopper) {
-    of.stopped_at = now;
-    of.stopper = std::move(message);
-  }
+  of.stopped_at = now;
+  of.stopper = std::move(message);
 }
 
 const OpenMessage* Holdups::StopperOf(PartitionId id) const {

@@ -18,12 +18,19 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "oncemq/framework/runtime.h"
 #include "source.h"
 
 namespace oncemq {
+
+// The trace of an open message, for the lines of its log (LogScope). nullptr: there is none.
+inline std::string_view OpenTraceId(const void* message) {
+  return message == nullptr ? std::string_view()
+                            : std::string_view(static_cast<const OpenMessage*>(message)->trace_id);
+}
 
 class Holdups {
  public:
@@ -38,7 +45,7 @@ class Holdups {
   // Partitions with an open message, to be filled in by Core::FindOldest(). Once a second.
   std::vector<OpenMessage> ListOpen(BootTime now);
   void Keep(std::vector<OpenMessage> found);
-  // The message stops its partition, and the next report says so. The first one counts.
+  // The message stops its partition.
   void NoteStopper(OpenMessage message, BootTime now);
   // nullptr: no message has stopped it.
   const OpenMessage* StopperOf(PartitionId id) const;

@@ -117,6 +117,7 @@ bool PollLoop::HandleHere(bool& busy) {
         return ended.has_value();
       }
       EndBatch(*std::move(ended));
+      Act();  // a stop looks at its message before the release
       ReleaseMessages();
       busy = true;
       if (poll_.now >= round_began_ + poll_.options.poll_budget / 2) {
@@ -220,8 +221,9 @@ void PollLoop::Act() {
         flight_.Request(std::move(*commit));
       } else if (const auto* give_back = std::get_if<GiveBackAction>(&action)) {
         group_.GiveBack(*give_back);
-      } else if (const auto* stop = std::get_if<StopAction>(&action)) {
-        reporter_.NoteStop(poll_.source->Name(stop->partition), stop->offset, stop->why);
+      } else if (auto* stop = std::get_if<StopAction>(&action)) {
+        reporter_.NoteStop(poll_.source->Name(stop->partition), stop->offset, stop->why,
+                           std::move(stop->message));
       }
     }
     flight_.Send();
@@ -280,6 +282,7 @@ bool PollLoop::SettleReturned() {
     EndBatch(std::move(job));
   }
   if (!returned.empty()) {
+    Act();
     ReleaseMessages();
   }
   return !returned.empty();
@@ -287,12 +290,6 @@ bool PollLoop::SettleReturned() {
 
 void PollLoop::EndBatch(JobPtr job) {
   GiveUpLostMarkers(*job);
-  const std::span<const Settlement> settlements = job->machine.settlements();
-  for (size_t i = 0; i < settlements.size(); i++) {
-    if (settlements[i].fate == DeliveryFate::kStop) [[unlikely]] {
-      reporter_.NoteStopper(job->batch.items[i], settlements[i]);
-    }
-  }
   poll_.core.Settle(job->machine.settlements(), poll_.Now());
   // The present assignment was opened after the loss that a late batch of an earlier one has met.
   const bool late = job->failed && job->failed->code == Code::kLostWrites &&

@@ -16,10 +16,6 @@ constexpr milliseconds kSlowDisk{1'000};
 constexpr microseconds kPublishEvery{50'000};
 constexpr size_t kLongestKey = 256;  // of a key in a report
 
-std::string_view TraceIdOf(const void* message) {
-  return message == nullptr ? "" : static_cast<const OpenMessage*>(message)->trace_id;
-}
-
 }  // namespace
 
 void RunReporter::Begin() {
@@ -28,30 +24,20 @@ void RunReporter::Begin() {
   reported_at_ = clock_->Boot();
 }
 
-void RunReporter::NoteStopper(const BatchItem& item, const Settlement& settlement) {
-  const uint32_t calls = item.attempts.made + (settlement.handled ? 1 : 0);
-  OpenMessage message{.partition = item.partition,
-                      .offset = item.at.offset,
-                      .id = std::string(item.id),
-                      .time = item.time,
-                      .state = OpenState::kStopped,
-                      .attempt = std::max<uint32_t>(calls, settlement.attempts.failed),
-                      .message = item.message};
-  TakeKeys({&message, 1});
-  holdups_.NoteStopper(std::move(message), poll_.now);
-}
-
-void RunReporter::NoteStop(const PartitionName& name, int64_t offset, const std::string& why) {
-  const OpenMessage* stopper = nullptr;
+void RunReporter::NoteStop(const PartitionName& name, int64_t offset, const std::string& why,
+                           std::optional<OpenMessage> message) {
   for (PartitionId id = 0; id < partitions_.size(); id++) {
     // An incident names the partition as the log does.
     if (partitions_[id].held && partitions_[id].partition == name.partition &&
         poll_.source->Name(id).topic == name.topic) {
       partitions_[id].stopped = why.substr(0, kLongestReason);
-      stopper = holdups_.StopperOf(id);
     }
   }
-  const LogScope traced("trace_id", TraceIdOf, stopper);
+  if (message) {
+    TakeKeys({&*message, 1});
+    holdups_.NoteStopper(*message, poll_.now);
+  }
+  const LogScope traced("trace_id", OpenTraceId, message ? &*message : nullptr);
   Log(LogLevel::kError, "runtime", "the partition is stopped",
       {{"topic", name.topic}, {"partition", name.partition}, {"offset", offset}, {"why", why}});
   const std::string where = name.partition < 0 ? "" : "/" + std::to_string(name.partition);

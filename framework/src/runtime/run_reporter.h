@@ -25,9 +25,9 @@ class RunReporter {
       : poll_(poll), partitions_(partitions), pool_(pool) {}
 
   void Begin();
-  // The first of its batch stops its partition. Before the core settles it.
-  void NoteStopper(const BatchItem& item, const Settlement& settlement);
-  void NoteStop(const PartitionName& name, int64_t offset, const std::string& why);
+  // Before `message`, its cause, is released.
+  void NoteStop(const PartitionName& name, int64_t offset, const std::string& why,
+                std::optional<OpenMessage> message = {});
   void NoteFailure(const std::string& why);
   // While the loop is busy, now and then.
   void Publish(bool busy);

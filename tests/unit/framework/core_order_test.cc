@@ -444,6 +444,7 @@ TEST_F(CoreOrder, AStoppedPartitionRunsNothingMoreAndStillCommitsWhatIsFinished)
   ASSERT_EQ(actions.size(), 1u);
   EXPECT_EQ(std::get<StopAction>(actions[0]).offset, 1);
   EXPECT_EQ(std::get<StopAction>(actions[0]).why, "not a payment");
+  EXPECT_EQ(std::get<StopAction>(actions[0]).message->offset, 1);
   EXPECT_EQ(core_.Credit(0), 0u);
   EXPECT_TRUE(Take().empty());
   After(1'000);

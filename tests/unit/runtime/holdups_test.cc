@@ -184,21 +184,19 @@ TEST_F(HoldupsTest, AStoppedPartitionIsHeldByTheMessageThatHasStoppedIt) {
   LogFile log;
   holdups_.SeeLog(3, {.end = 60, .read_to = -1});
   Note(Working(3, 40, 2));
-  for (const int64_t offset : {40, 41}) {
-    holdups_.NoteStopper({.partition = 3,
-                          .offset = offset,
-                          .id = "canary",
-                          .time = kWall - seconds(90),
-                          .state = OpenState::kStopped},
-                         now_);
-  }
+  holdups_.NoteStopper({.partition = 3,
+                        .offset = 40,
+                        .id = "canary",
+                        .time = kWall - seconds(90),
+                        .state = OpenState::kStopped},
+                       now_);
   After(seconds(20));
   PartitionReport stopped = Working(3, 40, 0);
   stopped.stopped = "refused";
   stopped = Note(stopped);
   holdups_.Describe(3, stopped, now_, kWall);
   ASSERT_TRUE(stopped.oldest);
-  EXPECT_EQ(stopped.oldest->message.offset, 40) << "the first one";
+  EXPECT_EQ(stopped.oldest->message.offset, 40);
   EXPECT_EQ(stopped.oldest->held_for, seconds(20));
   EXPECT_EQ(stopped.measures.lag_time, seconds(90));
   RunReport report;
@@ -235,9 +233,9 @@ TEST_F(HoldupsTest, TheLogSaysItAgainEveryThirtySeconds) {
   EXPECT_THAT(text,
               HasSubstr("\"topic\":\"payments\",\"partition\":0,\"offset\":40,\"id\":\"canary\","
                         "\"state\":\"retrying\",\"attempt\":7,\"why\":\"the database is down\","
-                        "\"next_try_s\":3,\"seconds\":10,\"retrying\":2,\"partitions\":1}"));
-  EXPECT_THAT(text, HasSubstr("\"seconds\":40,\"retrying\":2,\"partitions\":1}"));
-  EXPECT_THAT(text, HasSubstr("\"trace_id\":\"4bf92f35\""));
+                        "\"next_try_s\":3,\"seconds\":10,\"retrying\":2,\"partitions\":1,"
+                        "\"trace_id\":\"4bf92f35\"}"));
+  EXPECT_THAT(text, HasSubstr("\"seconds\":40,\"retrying\":2,\"partitions\":1,"));
   EXPECT_THAT(text, HasSubstr("the partition waits"));
   EXPECT_THAT(text, HasSubstr("\"topic\":\"refunds\",\"partition\":1,"
                               "\"why\":\"IO error: No space left on device\",\"seconds\":10,"

@@ -158,6 +158,34 @@ struct AssignFacts {
   int64_t log_end = std::numeric_limits<int64_t>::max();
 };
 
+// How far an open message has come.
+enum class OpenState : uint8_t {
+  kQueued,    // for its turn: its key, its id, or its partition
+  kRunning,   // it is with a worker
+  kRetrying,  // its handler asked for another attempt
+  kClaimed,   // another process, or an earlier batch, has the claim of its id
+  kOwed,      // it is handled, and its marker or record is not written yet
+  kStopped,   // it has stopped its partition
+};
+std::string_view ToString(OpenState state);
+
+// The lowest message of a partition that has no outcome: commits stay below it.
+struct OpenMessage {
+  PartitionId partition = 0;
+  int64_t offset = -1;        // -1: nothing is open
+  std::string id;             // empty: none
+  LogTime time = kNoLogTime;  // of the record
+  OpenState state = OpenState::kQueued;
+  // The handler's present call, or its last; 0: none. Calls of earlier owners count after the first
+  // failure here.
+  uint32_t attempt = 0;
+  std::string why = {};                 // the handler's reason for its last retry
+  std::optional<BootTime> next_try;     // kRetrying, kClaimed
+  void* message = nullptr;              // as in Arrival, valid until the core releases it
+  std::optional<std::string> key = {};  // its first bytes, from the shell, as is the next
+  std::string trace_id = {};
+};
+
 struct RaiseOwnerEpochAction {
   PartitionId partition;
   uint32_t epoch;
@@ -184,6 +212,7 @@ struct StopAction {
   PartitionId partition;
   int64_t offset;
   std::string why;
+  std::optional<OpenMessage> message;  // the cause, if it is one
 };
 using Action = std::variant<RaiseOwnerEpochAction, CommitAction, GiveBackAction, StopAction>;
 
@@ -272,34 +301,6 @@ struct PartitionStatus {
   uint32_t retrying = 0;  // of the open ones: their handler asked for another attempt
   uint32_t waiting = 0;   // as of WaitingOptions
   uint64_t waiting_bytes = 0;
-};
-
-// How far an open message has come.
-enum class OpenState : uint8_t {
-  kQueued,    // for its turn: its key, its id, or its partition
-  kRunning,   // it is with a worker
-  kRetrying,  // its handler asked for another attempt
-  kClaimed,   // another process, or an earlier batch, has the claim of its id
-  kOwed,      // it is handled, and its marker or record is not written yet
-  kStopped,   // it has stopped its partition
-};
-std::string_view ToString(OpenState state);
-
-// The lowest message of a partition that has no outcome: commits stay below it.
-struct OpenMessage {
-  PartitionId partition = 0;
-  int64_t offset = -1;        // -1: nothing is open
-  std::string id;             // empty: none
-  LogTime time = kNoLogTime;  // of the record
-  OpenState state = OpenState::kQueued;
-  // The handler's present call, or its last; 0: none. Calls of earlier owners count after the first
-  // failure here.
-  uint32_t attempt = 0;
-  std::string why = {};                 // the handler's reason for its last retry
-  std::optional<BootTime> next_try;     // kRetrying, kClaimed
-  void* message = nullptr;              // as in Arrival, valid until the core releases it
-  std::optional<std::string> key = {};  // its first bytes, from the shell, as is the next
-  std::string trace_id = {};
 };
 
 struct CoreLoad {
